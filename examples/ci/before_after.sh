@@ -11,8 +11,8 @@
 #   PROCESSES        for each commit, up to 999 (default: 5, with which the verdict rests on how much processes differ)
 #   LIMIT            most that the time may grow by, as a factor (default: 1.02)
 #   COMPARE_OPTIONS  further options of compare_results, such as --allow-undecided
-#   DISK_CACHE       the folder of what Bazel has built (default: ~/.cache/pace/before-after)
-#   DISK_CACHE_MB    most that it keeps: what was used longest ago is removed at the end (default: 10000)
+#   DISK_CACHE       the folder of Bazel's outputs (default: ~/.cache/pace/before-after)
+#   DISK_CACHE_MB    most that it keeps: the files used longest ago are removed at the end (default: 10000)
 set -euo pipefail
 case ${1:-} in
   -h | --help)
@@ -25,7 +25,7 @@ fail() {
   echo "before_after.sh: $1" >&2
   exit 2
 }
-# Whatever else goes wrong is no result, which 1 would be.
+# Any other failure is no result, which 1 would be.
 trap 'fail "line $LINENO has failed; nothing is compared"' ERR
 (($# >= 3)) || fail "expected BEFORE AFTER TARGET, such as: origin/main HEAD //:layer_norm_test"
 before=$1 after=$2 target=$3
@@ -94,7 +94,7 @@ for ((i = 1; i <= processes; ++i)); do
   for side in "${sides[@]}"; do
     code=0
     PACE_COMMIT=$(git rev-parse "${!side}^{commit}") "$artifacts/$side.sh" --json "$artifacts/$side-$i.json" "$@" || code=$?
-    # What a gate of the program itself says (42 and 43) is no business of this comparison.
+    # The gate of the program itself (42 and 43) is no business of this comparison.
     ((code == 0 || code == 42 || code == 43)) || fail "$target at ${!side} ended with $code"
   done
 done

@@ -6,7 +6,7 @@
 #   ci/gate.sh [BAZEL_TEST_ARGUMENT...]      at the top of your workspace; //... if no target is given
 #
 #   PACE       the checkout of pace (default: ../pace)
-#   ARTIFACTS  the folder (default: gate-artifacts); what it held is removed
+#   ARTIFACTS  the folder (default: gate-artifacts); its old contents are removed
 set -uo pipefail
 case ${1:-} in
   -h | --help)
@@ -44,7 +44,7 @@ for word; do
   esac
   previous=$word
 done
-# In front, since what follows may leave some out: -- -//slow/...
+# In front, since later arguments may leave some out: -- -//slow/...
 ((given)) || set -- //... "$@"
 # The files' names are wanted as they are here, even where a remote cache has them.
 # A test that failed by noise alone does not exist here, so that none is run again: a gate that is repeated until it
@@ -77,7 +77,7 @@ import sys
 import urllib.parse
 
 for line in open(sys.argv[1], encoding="utf-8"):
-    # What ends Bazel may cut off the last line.
+    # A signal that ends Bazel may cut off the last line.
     if not line.endswith("\n"):
         break
     event = json.loads(line)

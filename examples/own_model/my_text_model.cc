@@ -1,4 +1,4 @@
-// A model of one's own, of texts: one layer of attention, made of what pace's zoo is made of.
+// A model of one's own, of texts: one layer of attention, made of the parts of pace's zoo.
 #include <memory>
 
 #include <torch/torch.h>

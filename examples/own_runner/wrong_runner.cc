@@ -1,4 +1,4 @@
-// Must be reported: the outputs are right, and the first weight's gradient is twice what it should be.
+// Must be reported: the outputs are right, and the first weight's gradient is twice too large.
 #include <algorithm>
 
 #include <ATen/ATen.h>
