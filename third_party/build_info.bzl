@@ -21,7 +21,7 @@ def _literal(text):
 def _impl(ctx):
     source = ctx.actions.declare_file(ctx.label.name + ".cc")
 
-    # The configuration's own options are the same for all; those of the command line are what a person changed.
+    # The configuration's own options are the same for all; a person chose the options of the command line.
     flags = ctx.attr.flags + ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts
     ctx.actions.write(source, _SOURCE.format(
         flags = _literal(" ".join(flags)),

@@ -27,7 +27,7 @@ def command_of(arguments, execution_root):
     compilers = [i for i, word in enumerate(arguments) if os.path.basename(word).startswith(("gcc", "g++", "clang"))]
     if not sources or not compilers:
         return None
-    first = compilers[0]  # what stands before it is a script that calls it
+    first = compilers[0]  # a script that calls it stands before it
     own = ["-iquote", ROOT, "-I" + ROOT + "/include"]  # an editor opens the tree, not the execution root
     source = os.path.join(ROOT, sources[-1])
     source = source if os.path.exists(source) else os.path.join(execution_root, sources[-1])

@@ -3,8 +3,8 @@
 load("@libtorch//:python.bzl", "PYTHON")
 
 # Precompiled headers and the like are compiled by the first action or test, and used by all: they take longer than most
-# packages. Their names hold the compiler and its options, not what LibTorch's headers say: remove the folder (0.5 GB)
-# after you replaced a LibTorch in its place.
+# packages. Their names hold the compiler and its options, not the contents of LibTorch's headers. Remove the folder
+# (0.5 GB) after you replaced a LibTorch in its place.
 COMMON_PARTS = "/tmp/pace-common-parts"
 
 def compiled_packages(ctx, compiler, arguments, inputs):

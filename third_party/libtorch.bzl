@@ -67,7 +67,7 @@ def _check_python(ctx, python, version):
              (python, version, (result.stdout + result.stderr).strip()))
 
 def _without_blanks(ctx, folders):
-    """The folders, or links to them: Bazel writes the options of the linker into a file in which a blank ends each."""
+    """The folders, or links to them: Bazel writes the options of the linker into a file where a blank ends each."""
     result = []
     for folder in folders:
         link = ctx.path("linked/%d" % len(result))
@@ -97,8 +97,8 @@ def _libtorch_impl(ctx):
     lib = root.get_child("lib")
     has_cuda = lib.get_child("libtorch_cuda.so").exists
 
-    # The wheel's CUDA libraries lie beside torch/. LibTorch's own run path names their folders too, but not for what
-    # those libraries load in turn (libcufile, libcusparseLt, libtorch_nvshmem): hence DT_RPATH below.
+    # The wheel's CUDA libraries lie beside torch/. LibTorch's own run path names their folders too, but not for the
+    # libraries that those load in turn (libcufile, libcusparseLt, libtorch_nvshmem): hence DT_RPATH below.
     nvidia = root.dirname.get_child("nvidia")
     folders = [str(lib)] + sorted([
         str(folder.get_child("lib"))

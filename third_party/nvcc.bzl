@@ -48,7 +48,7 @@ cuda_arch_flag = rule(
 )
 
 def _generated_code(ctx):
-    """What nvcc generates: machine code for each architecture."""
+    """The code that nvcc generates: machine code for each architecture."""
     if ctx.attr.arch:
         # Code for just these: a kernel without it fails at its first launch, by name.
         return [(_number(str(ctx.label), name), "sm") for name in ctx.attr.arch]
@@ -67,7 +67,7 @@ def _impl(ctx):
     for number, kind in code:
         flags.add("--generate-code=arch=compute_%s,code=%s_%s" % (number, kind, number))
 
-    # The root of the workspace that the target is in, and of what was generated for it.
+    # The root of the target's workspace, and of the files generated for it.
     root = ctx.label.workspace_root or "."
     flags.add_all([root, ctx.bin_dir.path + "/" + root], before_each = "-I")
     flags.add_all(context.defines, before_each = "-D")

@@ -1,4 +1,4 @@
-"""Runs a program in the optimised configuration, whatever the rest of the build is compiled for.
+"""Runs a program in the optimised configuration, for any configuration of the rest of the build.
 
 A user's library under test belongs to the measurement: without this, `bazel test` in a workspace whose .bazelrc does
 not say `--compilation_mode=opt` would compile it with -O0 and time that.
@@ -38,7 +38,7 @@ _ATTRS = {
     "data": attr.label_list(allow_files = True),
     "env": attr.string_dict(),
     "program": attr.label(cfg = _optimised, executable = True, mandatory = True),
-    # What makes a page of the results; without its Python no program has it.
+    # The program that makes a page of the results; without its Python no program has it.
     "_report": attr.label_list(default = ["//tools/report"] if PYTHON else []),
     "_allowlist_function_transition": attr.label(default = "@bazel_tools//tools/allowlists/function_transition_allowlist"),
 }

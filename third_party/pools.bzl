@@ -1,4 +1,4 @@
-"""The pools of a fleet, and what one is called in the words of a remote engine: the one place that a fleet changes."""
+"""The pools of a fleet, and the name of one in the words of a remote engine: the one place that a fleet changes."""
 
 # Each has a self-test, //benches/selftest:pool_NAME. This one is of the engine that third_party/remote/up starts.
 POOLS = ["trial"]
@@ -10,6 +10,6 @@ def properties_of_pool(name):
       name: of the pool, such as "h100".
 
     Returns:
-      a dictionary of texts. `Pool` is what most engines are set up with.
+      a dictionary of texts. Most engines are set up with `Pool`.
     """
     return {"Pool": name}

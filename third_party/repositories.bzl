@@ -9,7 +9,7 @@ load("//third_party:tools.bzl", "python_repository")
 
 _DEBIAN_BAZEL = "/usr/share/bazel"
 
-# What each is made by, its name, and its attributes. MODULE.bazel names them, too.
+# The rule of each, its name, and its attributes. MODULE.bazel names them, too.
 _REPOSITORIES = [
     (checkout_repository, "pace_checkout", {}),
     (libtorch_repository, "libtorch", {}),
@@ -70,7 +70,8 @@ def _once(rule, name, **kwargs):
         rule(name = name, **kwargs)
 
 def _bazel_repositories():
-    """What Bazel itself asks for. Debian's Bazel downloads nothing: its packages and our shims stand in."""
+    """The repositories that Bazel itself asks for. Debian's Bazel downloads nothing: its packages and our shims stand
+    in."""
 
     # Any other has its own of these, for its own version. (Debian's has `4.2.3- (@non-git)` or no version at all.)
     if native.bazel_version and not native.bazel_version.startswith("4.2"):

@@ -1,4 +1,4 @@
-"""Repositories made of what the machine's own packages installed, and small stand-ins for what they lack."""
+"""Repositories made of the packages that the machine has installed, and small stand-ins for the missing parts."""
 
 _LIBRARY_FOLDERS = ["/usr/lib", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64"]
 

@@ -1,6 +1,6 @@
 """@page_python and @tools_python: the Python that makes pages, and the Python of tools/history and tools/fleet."""
 
-# With PACE_INSTALLED, which third_party/bazel sets, a server sees what was installed after it had looked.
+# third_party/bazel sets PACE_INSTALLED. With it, a server sees tools that were installed after it had looked.
 _ENVIRONMENT = ["PACE_TOOLS_PYTHON", "PACE_HOME", "XDG_CACHE_HOME", "HOME", "PACE_INSTALLED"]
 
 def _installed(ctx):

@@ -25,12 +25,12 @@ _FLAGS = [
     "-O0",
     "-DNDEBUG",
     "-fPIC",
-    # Newer ones name some templates in another way than GCC 12, with which LibTorch was made.
+    # Newer ones name some templates in another way than GCC 12, LibTorch's compiler.
     "-fclang-abi-compat=17",
     "-Wall",
     "-Wextra",
     "-Werror",
-    # Deprecated is what std::stable_sort of libstdc++ 12 calls; of ours, GCC warns.
+    # std::stable_sort of libstdc++ 12 calls a deprecated function; for our own code, GCC warns.
     "-Wno-deprecated-declarations",
 ]
 
@@ -59,12 +59,12 @@ def compile_with_clang(ctx, context, source, output, message, headers = [], flag
 
     Args:
       ctx: of a rule that has COMPILE_ATTRS and the fragment cpp.
-      context: the compilation context of what the source includes.
+      context: the compilation context of the files that the source includes.
       source: a file.
       output: the object file.
       message: for the line of progress.
       headers: files that it includes and `context` has not.
-      flags: what to make of the source, and how.
+      flags: the form of the output, and the options.
       **kwargs: as for ctx.actions.run.
     """
     unused = ctx.actions.declare_file(output.basename + ".unused", sibling = output)
@@ -89,7 +89,7 @@ def _run(ctx, context, source, message, headers, arguments, unused, outputs, **k
     ctx.actions.run(
         executable = ctx.file._compile,
         arguments = [parameters, unused.path, source.path, _clang()] + _flags(ctx, context) + arguments,
-        # Another version is another compiler, so it belongs into what Bazel compares.
+        # Another version is another compiler, so it belongs to the inputs that Bazel compares.
         env = {"CLANG_VERSION": CLANG_VERSION, "PATH": "/usr/bin:/bin"},
         inputs = depset(
             [source, ctx.file._closure] + headers + [each.file for each in ahead],

@@ -15,7 +15,7 @@ def _clang_impl(ctx):
 
 clang_repository = repository_rule(
     implementation = _clang_impl,
-    # With PACE_INSTALLED, which third_party/bazel sets, a server sees what was installed after it had looked.
+    # third_party/bazel sets PACE_INSTALLED. With it, a server sees tools that were installed after it had looked.
     environ = ["PATH", "PACE_INSTALLED"],
     local = True,
 )

@@ -6,7 +6,7 @@ own flags were the same; otherwise it reads the header itself.
     precompiled_header(name = "nn", copts = COPTS, headers = ["torch/nn/module.h"], deps = ["@libtorch//:headers"])
     cc_library(..., copts = COPTS + after("//a/package:nn"), deps = ["//a/package:nn"])
 
-The files include what they use as if this were not there.
+The files include the headers that they use as if this were not there.
 https://gcc.gnu.org/onlinedocs/gcc/Precompiled-Headers.html
 """
 

@@ -35,7 +35,7 @@ run_step() {
   return "$status"
 }
 
-# interrupted TITLE: ends the command and what runs beside it, waits until they have ended, and ends.
+# interrupted TITLE: ends the command and the one beside it, waits until they have ended, and ends.
 interrupted() {
   local running
   running=$(jobs -p)

@@ -1,4 +1,4 @@
-# Installs what needs.sh found missing. Sourced by third_party/bazel, and only then.
+# Installs the parts that needs.sh found missing. Sourced by third_party/bazel, and only then.
 source "$here/setup/console.sh"
 
 backports_list=$sysroot/etc/apt/sources.list.d/pace-backports.list
@@ -8,7 +8,7 @@ python_seconds=1800
 
 install_missing() {
   local log_folder=$pace_home/setup-logs step_times=$pace_home/setup-logs/times start=$SECONDS
-  # What programs print is read: in English, and with a decimal point.
+  # We read the output of programs: in English, and with a decimal point.
   local -x LC_ALL=C
   if ((${#missing_packages[@]})); then
     command -v apt-get >/dev/null || explain_without_apt
@@ -49,7 +49,7 @@ install_parts() {
     jobs+=("$part:$!")
   done
   ((${#jobs[@]} == 0)) || say "installing at the same time: ${parts[*]}"
-  # Whatever becomes of the last one, the others are not cut short: packages left half installed take longer to mend.
+  # Even if the last one fails, the others are not cut short: packages left half installed take longer to mend.
   trap wait EXIT
   "install_${parts[-1]}" "${missing_packages[@]}"
   trap 'interrupted "the installation of $part"' INT TERM
@@ -116,8 +116,8 @@ catch2_is_too_old() {
   ! has_catch2_3 libcatch2-dev && ! has_catch2_3 catch2
 }
 
-# name_packages NAME...: sets names to what apt-get is to install. Only a Catch2 that is too old is taken from
-# backports. Ubuntu has the same package under another name.
+# name_packages NAME...: sets names to the packages that apt-get is to install. Only a Catch2 that is too old is taken
+# from backports. Ubuntu has the same package under another name.
 name_packages() {
   names=("$@")
   if catch2_is_too_old; then
@@ -141,7 +141,7 @@ backports_line() {
   echo "deb $key$mirror $suite main"
 }
 
-# An earlier run was cut short while it installed packages: their files are there, but not what makes them work.
+# An earlier run was cut short while it installed packages: their files are there, but not set up.
 finish_packages() {
   ((${PACE_ASSUME_ROOT:-EUID == 0})) ||
     die "an earlier run was cut short while it installed Debian packages." \
@@ -159,7 +159,7 @@ prepare_packages() {
   local line
   export DEBIAN_FRONTEND=noninteractive
   say "missing Debian packages: ${missing_packages[*]}"
-  # Finishes what an interrupted run of apt left half configured; otherwise it does nothing.
+  # Finishes packages that an interrupted run of apt left half configured; otherwise it does nothing.
   dpkg --configure -a >"$log_folder/dpkg.log" 2>&1 || true
   update_package_lists
   line=$(backports_line)
@@ -227,8 +227,8 @@ package_failure() {
 
 # ---- Virtual environments
 
-# MB of the wheels while they are unpacked, and of what stays of them (measured: torch 2.11.0 with CUDA 13, and the
-# versions that the other files of requirements name).
+# MB of the wheels while they are unpacked, and of the files that stay. Measured: torch 2.11.0 with CUDA 13, and the
+# versions that the other files of requirements name.
 declare -A mb_of=([libtorch]=8000 [page]=300 [tools]=800 [checks]=300 [remote]=400)
 
 # Ends with a message unless the disk has room for all environments at once.
@@ -301,11 +301,11 @@ install_environment() {
   mv "$folder/complete.new" "$folder/complete"
 }
 
-# A step of its own process: a signal that ends it ends what it runs, too.
+# A step of its own process: a signal that ends it ends its programs, too.
 make_environment() {
   # Wheels of 2.5 GB are not worth a place in pip's cache.
   local pip=("$folder/venv/bin/python3" -m pip --no-cache-dir --disable-pip-version-check)
-  # With these it would take what another Python has for installed.
+  # With these it would take another Python's packages for installed ones.
   unset PYTHONPATH PYTHONHOME
   trap end_jobs INT TERM
   attempt timeout "$python_seconds" "$python" -m venv "$folder/venv" &&
@@ -313,7 +313,7 @@ make_environment() {
     attempt timeout "$python_seconds" "$folder/venv/bin/python3" -I -c "$import"
 }
 
-# attempt COMMAND...: runs it, and lets a signal in meanwhile. What was run stands in the log.
+# attempt COMMAND...: runs it, and lets a signal in meanwhile. The commands stand in the log.
 attempt() {
   echo "+ $*"
   "$@" &
@@ -330,7 +330,7 @@ end_jobs() {
 install_wheels() { attempt "${pip[@]}" install --progress-bar off -r "$file"; }
 
 # Torch's own wheel first, which names the others. Unpacking and compiling it takes one processor as long as fetching
-# CUDA's libraries, so both are done at once; neither needs what the other installs.
+# CUDA's libraries, so both are done at once; neither needs the other's packages.
 install_torch() {
   local needed jobs=() each
   attempt "${pip[@]}" download --progress-bar off --no-deps -d "$folder/tmp" "torch==$torch_version" || return

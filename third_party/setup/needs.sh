@@ -1,5 +1,5 @@
-# What the project needs of a machine, and how it is recognised. Sourced by third_party/bazel on every call, so:
-# once all is there, no program is started but the compiler, for its version.
+# The parts of a machine that the project needs, and how to recognise them. Sourced by third_party/bazel on every
+# call, so once all is there, no program is started but the compiler, for its version.
 
 # PACE_SYSROOT stands before every system path below, so that tests can show a machine that lacks them.
 sysroot=${PACE_SYSROOT:-}
@@ -7,7 +7,7 @@ sysroot=${PACE_SYSROOT:-}
 # Debian package : the file that shows that it is there. Catch2 has catch_all.hpp since version 3.
 bazel_packages=(
   bazel-bootstrap:/usr/bin/bazel
-  # With these two Bazel packs what a test leaves in its undeclared outputs.
+  # With these two Bazel packs a test's undeclared outputs.
   file:/usr/bin/file
   zip:/usr/bin/zip
 )
@@ -38,7 +38,7 @@ own_packages=(
 )
 # libFuzzer, as clang-19 finds it on any architecture.
 fuzzer_runtime=/usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-*.a
-# What `.ci/run` checks pace's own sources with: only where PACE_CHECKS is set.
+# The tools that `.ci/run` checks pace's own sources with: only where PACE_CHECKS is set.
 checks_packages=(
   clang-format-19:/usr/bin/clang-format-19
   clang-tidy-19:/usr/bin/clang-tidy-19
@@ -59,12 +59,12 @@ checks_packages=(
   chromium:/usr/bin/chromium
   chromium-driver:/usr/bin/chromedriver
 )
-# What third_party/remote/up runs actions in, and down finds them by: only where PACE_REMOTE is set.
+# The tools that third_party/remote/up runs actions in, and down finds them by: only where PACE_REMOTE is set.
 remote_packages=(
   bubblewrap:/usr/bin/bwrap
   procps:/usr/bin/pgrep
 )
-# To install LibTorch and what else is Python's with, where the user has no other Python that can.
+# To install LibTorch and the other Python packages with, where the user has no other Python that can.
 python_packages=(
   python3:/usr/bin/python3
   "python3-venv:/usr/lib/python3*/ensurepip/__init__.py"
@@ -106,8 +106,8 @@ needs_make_absolute() {
   done
 }
 
-# Sets pace_home, the folders of the virtual environments and bazel, and refuses what PACE_* points at when it is not
-# what it should be.
+# Sets pace_home, the folders of the virtual environments and bazel, and refuses a PACE_* that points at the wrong
+# thing.
 needs_check_environment() {
   needs_make_absolute
   bazel=$sysroot/usr/bin/bazel
@@ -143,7 +143,7 @@ needs_check_environment() {
   # There while Debian packages are being installed.
   unfinished_packages=$pace_home/packages-unfinished
   libtorch_home=$pace_home/libtorch-$torch_version
-  # Named by what they hold, so that checkouts with other requirements do not replace each other's.
+  # Named by their contents, so that checkouts with other requirements do not replace each other's.
   page_home=$pace_home/page-$(needs_hash "$page_requirements")
   tools_home=$pace_home/tools-$(needs_hash "$tools_requirements")
   checks_home=$pace_home/checks-$(needs_hash "$checks_requirements")
@@ -204,7 +204,7 @@ needs_find_asked() {
   asked=${PACE_CHECKS:+ tools tests }
   for word; do
     [[ $word != run ]] || program=run
-    # What follows is the program's.
+    # The next arguments are the program's.
     [[ $program$word != run-- ]] || break
     [[ $word != -* ]] || continue
     ! needs_is_of_another_workspace || [[ $word == *@pace//* ]] || continue
@@ -295,7 +295,7 @@ witness_exists() {
   [[ -e ${files[0]} ]]
 }
 
-# More than a program takes to say what it is, on any machine: one that takes longer hangs.
+# More than a program takes to print its version, on any machine: one that takes longer hangs.
 answer_seconds=60
 
 # Sets python to one that can make a virtual environment.
@@ -312,7 +312,7 @@ environment_installed() {
   [[ -f $1/complete && $(<"$1/complete") == "$2" && -x $1/venv/bin/python3 ]]
 }
 
-# needs_check_home ARGUMENT...: Bazel keeps what it builds below HOME unless an option of its own names another folder.
+# needs_check_home ARGUMENT...: Bazel keeps its outputs below HOME unless an option of its own names another folder.
 needs_check_home() {
   [[ ${HOME:-} == *' '* && " $*" != *' --output_user_root'* && " $*" != *' --output_base'* ]] || return 0
   local workspace word files
@@ -333,7 +333,7 @@ needs_check_home() {
 }
 
 # needs_names_output FILE: whether a file of Bazel's options, or one that it imports, names the folder to build below.
-# Files that import themselves or each other are read once: keys of files_read. What they mean is left to Bazel.
+# Files that import themselves or each other are read once: keys of files_read. Their meaning is left to Bazel.
 needs_names_output() {
   local command place
   [[ -f $1 && -z ${files_read[$1]:-} ]] || return 1
