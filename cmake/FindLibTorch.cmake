@@ -3,9 +3,9 @@
 # Looked for, in this order:
 #   PACE_LIBTORCH       (variable or environment) an unzipped libtorch, a wheel's `torch` folder, or its site-packages
 #   find_package(Torch) that the project has called before
-#   CMAKE_PREFIX_PATH   an unzipped libtorch, or what `torch.utils.cmake_prefix_path` is in Python
+#   CMAKE_PREFIX_PATH   an unzipped libtorch, or Python's `torch.utils.cmake_prefix_path`
 #   Python              PACE_PYTHON (variable or environment), else Python3_EXECUTABLE, else `python3`, if it has torch
-#   third_party/bazel   what it has installed
+#   third_party/bazel   the LibTorch that it has installed
 # Sets LibTorch_ROOT and LibTorch_VERSION; makes the targets LibTorch::LibTorch, whose property PACE_PYTHON is a Python with
 # this LibTorch (or empty), and, where LibTorch has it, LibTorch::CUDA.
 
@@ -101,7 +101,7 @@ function(pace_find_libtorch)
                         "the `torch` folder of a Python environment), or activate an environment whose python3 has torch.")
   endif()
 
-  # The wheel's headers and those of an unzipped libtorch have the version in one of these two files.
+  # The wheel's headers and an unzipped libtorch's have the version in one of these two files.
   set(version "")
   foreach(file IN ITEMS torch/headeronly/version.h torch/csrc/api/include/torch/version.h)
     if(NOT version AND EXISTS "${root}/include/${file}")
@@ -145,7 +145,7 @@ if(NOT TARGET LibTorch::LibTorch)
     "${LibTorch_ROOT}/include" "${LibTorch_ROOT}/include/torch/csrc/api/include")
   # libtorch.so itself is left out: it is empty, and where LibTorch has CUDA it loads CUDA's libraries.
   target_link_libraries(LibTorch::LibTorch INTERFACE LibTorch::cpu LibTorch::c10)
-  # LibTorch's own run path is not used for what the wheel's CUDA libraries load in turn: DT_RPATH is.
+  # LibTorch's own run path is not used for libraries that the wheel's CUDA libraries load in turn: DT_RPATH is.
   target_link_options(LibTorch::LibTorch INTERFACE LINKER:--no-as-needed LINKER:--disable-new-dtags)
   file(GLOB folders "${LibTorch_ROOT}/../nvidia/*/lib")
   foreach(folder IN LISTS folders)

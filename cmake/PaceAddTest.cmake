@@ -98,7 +98,8 @@ function(pace_add_test)
     message(FATAL_ERROR "${where}: TIMEOUT is '${given_TIMEOUT}'; expected a whole number of seconds above 0")
   endif()
 
-  # As third_party/copts.bzl and pace.bzl have them. They come after those of CMAKE_BUILD_TYPE, so that these hold.
+  # As third_party/copts.bzl and pace.bzl have them. They come after the options of CMAKE_BUILD_TYPE, so that these
+  # hold.
   set(timed -O3 -falign-functions=64 -falign-loops=64)
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     list(PREPEND timed --param=ggc-min-heapsize=1048576)

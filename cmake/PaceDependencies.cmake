@@ -1,4 +1,4 @@
-# What pace's libraries are linked with: LibTorch, Catch2 3 and, where PACE_CUDA is set, the CUDA toolkit.
+# The libraries that pace's libraries are linked with: LibTorch, Catch2 3 and, where PACE_CUDA is set, the CUDA toolkit.
 find_package(LibTorch REQUIRED)
 if(NOT TARGET Catch2::Catch2)
   find_package(Catch2 3 QUIET)

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Does for CTest what Bazel does around a test. It makes a folder for results, and a file that reveals a program that
-# ends half-way, with whatever exit code.
+# Gives a test of CTest the same as Bazel gives its tests: a folder for results, and a file that reveals a program that
+# ends half-way, with any exit code.
 #
 #   run_gate.sh FOLDER PROGRAM ARGUMENT...
 outputs=$1
