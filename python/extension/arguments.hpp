@@ -25,7 +25,7 @@ namespace py = pybind11;
 /// One copy of the arguments. They are made once for these tensors, so that a call only passes them on.
 class PythonArguments {
  public:
-  /// `rebuild(tensors)` returns `(args, kwargs)` with these tensors in their places. Throws what it raises.
+  /// `rebuild(tensors)` returns `(args, kwargs)` with these tensors in their places. Throws its exceptions.
   PythonArguments(std::vector<at::Tensor> tensors, py::object rebuild)
       : tensors_(std::move(tensors)), rebuild_(std::move(rebuild)) {
     py::list objects;

@@ -23,7 +23,7 @@
 
 namespace pace::python {
 
-/// What Python raised in a comparison.
+/// An exception that Python raised in a comparison.
 struct Raised {
   /// KeyboardInterrupt, which ends the comparison; null: none.
   py::object interrupt = {};
@@ -59,7 +59,7 @@ struct PythonFunction {
   std::string name;
   std::shared_ptr<Raised> raised;
 
-  /// Calls it. Throws PythonError for what it raises, and once the comparison was interrupted.
+  /// Calls it. Throws PythonError for its exceptions, and once the comparison was interrupted.
   [[nodiscard]] py::object operator()(const PythonArguments& arguments) const {
     if (raised->interrupt) throw PythonError("interrupted");
     if (PyObject* const output = arguments.pass_to(function.ptr())) return py::reinterpret_steal<py::object>(output);

@@ -9,7 +9,7 @@
               .run())
     assert result.as_expected(), result.message
 
-The samples, statistics, checks and verdicts are those of the C++ library; this package passes it Python callables.
+The samples, statistics, checks and verdicts come from the C++ library; this package passes it Python callables.
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ class Comparison:
         return self
 
     def ties(self, dim: int = -1, operand: int = 0) -> Comparison:
-        """Integer outputs are indices along `dim` of tensor `operand`; those of equal values are equally right."""
+        """Integer outputs are indices along `dim` of tensor `operand`; indices of equal values are equally right."""
         self._native.ties(dim, operand)
         return self
 
@@ -156,7 +156,7 @@ class Comparison:
 
 
 def _checked(name: str, function: Callable) -> Callable:
-    """Refuses what a call of it would not compute."""
+    """Refuses a function that is not callable."""
     if not callable(function):
         raise native.Error(f"'{name}': a {type(function).__qualname__} is no function; expected a callable")
     for of in (function, getattr(function, "forward", None), getattr(type(function), "__call__", None)):

@@ -37,7 +37,7 @@ _all = pytest.StashKey[list]()
 
 
 class Fixture:
-    """The module pace, with options of the command line and of the test's marker, which keeps what run() returns."""
+    """The module pace, with options of the command line and of the test's marker. It keeps the results of run()."""
 
     def __init__(self, options):
         import pace

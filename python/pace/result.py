@@ -1,4 +1,4 @@
-"""Result: what a comparison found, as plain values, tables and files."""
+"""Result: the findings of a comparison, as plain values, tables and files."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Row:
 
     def __init__(self, made: Any, exception: BaseException | None):
         self._made = made
-        #: What the implementation raised last, with its traceback; None: nothing.
+        #: The exception that the implementation raised last, with its traceback; None: none.
         self.exception = exception
 
     name = property(lambda self: self._made.name, doc="name of the implementation")
