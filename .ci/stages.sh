@@ -45,8 +45,8 @@ run_check() {
   took "$title" "$began"
 }
 
-# begin_check TITLE COMMAND...: runs it beside the stages that follow, until end_check waits for it and prints what it
-# said. For a command that keeps one core busy, beside others that time nothing.
+# begin_check TITLE COMMAND...: runs it beside the stages that follow, until end_check waits for it and prints its
+# output. For a command that keeps one core busy, beside others that time nothing.
 begin_check() {
   beside=$1 beside_began=$SECONDS
   shift
