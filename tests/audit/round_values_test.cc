@@ -56,7 +56,7 @@ constexpr float in_rounds = 100'000;
 struct Witness {
   std::map<std::string, std::vector<float>> seen = {};
 
-  /// The values that `name` saw in the rounds, and those of them that it saw later.
+  /// The values that `name` saw in the rounds, and the ones among them that it saw later.
   [[nodiscard]] std::vector<float> of_rounds(const std::string& name) const {
     const auto& all = seen.at(name);
     return {all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(rounds, all.size()))};

@@ -18,8 +18,8 @@ _refuse_argument() {
   exit 2
 }
 
-# take_arguments WHAT PATTERN ARGUMENT...: ends the script with its usage for --help, and with 2 for an argument that
-# does not match the extended regular expression as a whole. WHAT says in words which arguments are expected.
+# take_arguments WHAT PATTERN ARGUMENT...: ends the script with its usage for --help. It ends it with 2 for an argument
+# that does not match the extended regular expression as a whole. WHAT says in words which arguments are expected.
 take_arguments() {
   local what=$1 pattern=$2 word
   shift 2

@@ -46,7 +46,7 @@ problems = []
 
 
 def commands(node):
-    """All texts of a file, of which some are commands."""
+    """All texts of a file; some of them are commands."""
     if isinstance(node, dict):
         for value in node.values():
             yield from commands(value)

@@ -106,7 +106,7 @@ wait_for() {
   until [[ -e $1 ]] && { (($# == 1)) || grep -qF -- "$2" "$1"; }; do sleep 0.05; done
 }
 
-# ---- what is expected of it
+# ---- expectations
 
 complain() {
   failures=$((failures + 1))

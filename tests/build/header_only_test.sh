@@ -22,7 +22,7 @@ TEST_CASE("relu is relu") {
   const auto result = pace::compare("relu", at::randn({64, 64}))
                           .baseline("one", relu)
                           .candidate("other", relu)
-                          // A busy machine gives no verdict, of which this test says nothing.
+                          // A busy machine gives no verdict. This test does not need one.
                           .expect(pace::NoSlowerThan(10).when_undecided(pace::WhenUndecided::let_through))
                           .run();
   CHECK_THAT(result, pace::AsExpected());

@@ -59,8 +59,8 @@ function read_line(line,   c, rest, found) {
 
 function add(word) { word_of[++words] = word }
 
-# Every scope has a name of its own: what it adds to qualified names, "?" in an anonymous namespace, "-" in anything
-# else.
+# Every scope has a name of its own: the text that it adds to qualified names, "?" in an anonymous namespace, "-" in
+# anything else.
 function open(   i, name) {
   name = "-"
   i = 1
@@ -85,7 +85,7 @@ function at_namespace_scope(   i) {
   return 1
 }
 
-# Where the parenthesis ends that begins at word i, as that of a constraint does.
+# Returns the end of the parenthesis that begins at word i, such as the parenthesis of a constraint.
 function behind_parentheses(i,   inner) {
   for (inner = 0; i <= words; ++i) {
     if (word_of[i] == "(") ++inner
@@ -115,7 +115,7 @@ function note_type(   i, angle, name, key) {
     if (word_of[i] == "final") break
     name = name word_of[i]
   }
-  # What follows a name is nothing, bases, or "final"; "<" makes a specialisation, "(" a function that returns a type.
+  # Nothing, bases, or "final" may follow a name; "<" makes a specialisation, "(" a function that returns a type.
   if (name == "" || (i <= words && word_of[i] != ":" && word_of[i] != "final")) return
   key = ""
   for (i = 1; i <= depth; ++i) if (scope[i] != "+") key = key scope[i] "::"

@@ -4,7 +4,7 @@ load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@libtorch//:config.bzl", "VERSION")
 
 _HowItRuns = provider(
-    doc = "What Bazel would run a test with.",
+    doc = "The arguments and variables that Bazel would run a test with.",
     fields = {
         "args": "list of words",
         "env": "dictionary of words",
@@ -89,7 +89,7 @@ test_folder = rule(
     doc = "FOLDER.tar.gz with tests and programs, without LibTorch and CUDA, and a script `run` (run.sh beside this).",
     implementation = _impl,
     attrs = {
-        "folder": attr.string(mandatory = True, doc = "What the archive is unpacked to."),
+        "folder": attr.string(mandatory = True, doc = "The folder that the archive is unpacked to."),
         "programs": attr.label_list(doc = "Programs that a person runs with options."),
         "tests": attr.label_list(
             aspects = [_how_it_runs],

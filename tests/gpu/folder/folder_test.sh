@@ -36,7 +36,7 @@ exec "${@:3}"'
 gpu
 python
 
-# ---- what is expected of it
+# ---- expectations
 
 failures=0
 case='' output='' code=''

@@ -6,7 +6,7 @@
 #   ./run NAME... -- ARGUMENT...       with these arguments added
 #   ./run --list                       the names of tests, with their time limits in seconds, and of programs
 #   ./run --program NAME ARGUMENT...   a program of the benches, such as benches/models:models --help
-#   ./run --results FOLDER ...         writes what the tests print there, in place of results/DATE beside this file
+#   ./run --results FOLDER ...         writes the output of the tests there, in place of results/DATE beside this file
 #
 # Needs LibTorch with CUDA: the one that PACE_LIBTORCH names (an unzipped libtorch, a wheel's `torch` folder, or its
 # site-packages), or the one of python3 (PACE_PYTHON names another). PACE_COMMIT replaces the commit that the folder was
