@@ -1,8 +1,8 @@
 // Twins on a GPU: ordinary operators of LibTorch gated against themselves, and against themselves with one per cent
 // more work, by size of the operand and by clock.
 //
-// Sizes that fit into the L2 cache are the hard case: the place of their memory and the capture of their graph are
-// random effects, which are as large as margins.
+// Sizes that fit into the L2 cache are the hard case. The place of their memory and the capture of their graph are
+// random effects as large as margins.
 #include <algorithm>
 #include <chrono>
 #include <cmath>

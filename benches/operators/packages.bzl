@@ -16,7 +16,7 @@ inductor_packages = rule(
         # In the target configuration: the bench has it compiled like that already.
         "compiler": attr.label(executable = True, cfg = "target", mandatory = True),
         "corpus": attr.label(mandatory = True),
-        "part": attr.string(doc = "Of the set: its first run, or what is more.", values = ["first", "more"]),
+        "part": attr.string(doc = "The part of the set: its first run, or the rest.", values = ["first", "more"]),
         "set": attr.label(allow_single_file = True, mandatory = True),
     },
 )
