@@ -8,7 +8,7 @@
 #
 #   PACE             the checkout of pace (default: ../pace)
 #   ARTIFACTS        the folder for results and for summary.md (default: before-after-artifacts)
-#   PROCESSES        for each commit, up to 999 (default: 5, with which the verdict rests on how much processes differ)
+#   PROCESSES        for each commit, up to 999 (default: 5; then the verdict rests on how much processes differ)
 #   LIMIT            most that the time may grow by, as a factor (default: 1.02)
 #   COMPARE_OPTIONS  further options of compare_results, such as --allow-undecided
 #   DISK_CACHE       the folder of Bazel's outputs (default: ~/.cache/pace/before-after)
