@@ -19,7 +19,7 @@ if [[ ! -x $python ]]; then
   printf '%s: its Python is no longer in %s. Type: third_party/bazel run %s, which installs it.\\n' %{name} "$python" %{label} >&2
   exit 1
 fi
-# No variable and no folder of the user's changes what is imported.
+# No variable and no folder of the user's changes the imports.
 exec "$python" -I -B -c 'import runpy, sys
 root, imports, module = sys.argv[1:4]
 sys.argv[1:4] = []
@@ -59,11 +59,11 @@ def _impl(ctx):
     return [DefaultInfo(executable = launcher, runfiles = runfiles)]
 
 _ATTRS = {
-    "data": attr.label_list(allow_files = True, doc = "What it reads, and programs that it runs."),
-    "environment": attr.string(default = "tools", doc = "What it runs with: page or tools.", values = ["page", "tools"]),
+    "data": attr.label_list(allow_files = True, doc = "Files that it reads, and programs that it runs."),
+    "environment": attr.string(default = "tools", doc = "Its Python: page or tools.", values = ["page", "tools"]),
     "imports": attr.string_list(mandatory = True, doc = "Folders below the workspace that packages are imported from."),
-    "module": attr.string(mandatory = True, doc = "What is run, as by `python3 -m`."),
-    "srcs": attr.label_list(allow_files = True, mandatory = True, doc = "Its sources, and what it imports."),
+    "module": attr.string(mandatory = True, doc = "The module to run, as by `python3 -m`."),
+    "srcs": attr.label_list(allow_files = True, mandatory = True, doc = "Its sources, with the modules it imports."),
 }
 
 python_program = rule(implementation = _impl, attrs = _ATTRS, executable = True)

@@ -1,5 +1,6 @@
-# What a source reaches by its includes. Prints the path of the first header compiled ahead whose includes are all among
-# it, if there is one, and writes the headers that were offered and are not among it into the file `unused`, for Bazel.
+# Finds the headers that a source reaches by its includes. Prints the path of the first header compiled ahead whose
+# includes are all among them, if there is one. Writes the offered headers that are not among them into the file
+# `unused`, for Bazel.
 #
 #   awk -v source=FILE -v unused=FILE -f closure.awk PARAMETERS
 #
@@ -50,7 +51,7 @@ END {
 
   chosen = next_ahead(0)
   if (chosen) print path_of[chosen]
-  # Each was itself compiled after the first of those that follow it which it reaches.
+  # Each header was itself compiled after the next one in the list that it reaches.
   while (chosen) {
     kept[chosen]
     delete used

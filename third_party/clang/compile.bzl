@@ -13,8 +13,8 @@ PrecompiledInfo = provider(
 COMPILE_ATTRS = {
     "precompiled": attr.label_list(
         providers = [PrecompiledInfo],
-        doc = """Headers compiled ahead, the best first: a source is compiled after the first of which it reaches all
-anyway. As they would be read before the source's own lines in any case, this changes only how long it takes.""",
+        doc = """Headers compiled ahead, the best first. A source is compiled after the first one whose includes it all
+reaches anyway. It would read them before its own lines in any case, so this changes only how long it takes.""",
     ),
     "_closure": attr.label(default = "//third_party/clang:closure.awk", allow_single_file = True),
     "_compile": attr.label(default = "//third_party/clang:compile.sh", allow_single_file = True),

@@ -18,7 +18,7 @@ clang_objects = rule(
     attrs = dict(
         COMPILE_ATTRS,
         copts = attr.string_list(doc = "After those of all."),
-        deps = attr.label_list(providers = [CcInfo], doc = "What the sources include."),
+        deps = attr.label_list(providers = [CcInfo], doc = "Libraries with the headers that the sources include."),
         srcs = attr.label_list(mandatory = True, allow_files = [".cc", ".hpp"]),
     ),
     fragments = ["cpp"],
