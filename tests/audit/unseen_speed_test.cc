@@ -1,5 +1,5 @@
 // The speed-up on unseen values, by made-up samples.
-#include "pace/audit/unseen_speed.hpp"
+#include "pace/audit/unseen_ratios.hpp"
 
 #include <cmath>
 #include <cstddef>
@@ -9,7 +9,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
-#include "pace/audit/unseen_norm.hpp"
+#include "pace/audit/baseline_limit.hpp"
 #include "pace/gate/excess.hpp"
 #include "tests/support/random.hpp"
 
@@ -18,11 +18,11 @@ namespace {
 using Catch::Matchers::WithinAbs;
 using pace::Nanoseconds;
 using pace::SpeedupSummary;
+using pace::detail::BaselineLimit;
 using pace::detail::log_ratio_in_few_calls;
 using pace::detail::log_ratio_on_unseen_values;
 using pace::detail::PairRatio;
 using pace::detail::speed_on_unseen_values;
-using pace::detail::UnseenNorm;
 using pace::detail::UnseenRequest;
 using pace::gate::excess_of;
 
@@ -196,8 +196,8 @@ TEST_CASE(
 
 TEST_CASE(
     "the baseline's time on unseen values counts up to a quarter more than its share before any candidate was called") {
-  UnseenNorm norm;
-  CHECK(norm.longest() == UnseenNorm::none);
+  BaselineLimit norm;
+  CHECK(norm.longest() == BaselineLimit::none);
   norm.take_rounds(Nanoseconds(1000));
   CHECK(norm.longest() == Nanoseconds(1250));
   norm.learn(Nanoseconds(300), Nanoseconds(200));
@@ -206,7 +206,7 @@ TEST_CASE(
   // Calls on unseen values are not taken to be faster than repeated ones.
   norm.learn(Nanoseconds(100), Nanoseconds(200));
   CHECK(norm.longest() == Nanoseconds(1250));
-  norm.learn(UnseenNorm::none, UnseenNorm::none);
+  norm.learn(BaselineLimit::none, BaselineLimit::none);
   CHECK(norm.longest() == Nanoseconds(1250));
 
   const UnseenRequest request(16, std::vector<std::size_t>{0, 63});

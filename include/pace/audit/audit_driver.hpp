@@ -10,15 +10,15 @@
 #include <utility>
 #include <vector>
 
+#include "pace/audit/baseline_limit.hpp"
 #include "pace/audit/checks_after_rounds.hpp"
 #include "pace/audit/context.hpp"
+#include "pace/audit/learn_baseline_limit.hpp"
 #include "pace/audit/least_traffic.hpp"
 #include "pace/audit/less_on_seen_values.hpp"
 #include "pace/audit/reused_outputs.hpp"
 #include "pace/audit/timed_calls.hpp"
 #include "pace/audit/timed_outputs.hpp"
-#include "pace/audit/unseen_baseline.hpp"
-#include "pace/audit/unseen_norm.hpp"
 #include "pace/audit/untouched_baseline.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
@@ -49,8 +49,8 @@ class AuditDriver final : public CandidateAudit {
 
   // The first calls.
 
-  void start() override { context_.process.start(); }
-  void finish() override {
+  void before_first_call() override { context_.process.start(); }
+  void after_first_calls() override {
     repair(0);
     context_.process.restore();
   }
@@ -74,17 +74,17 @@ class AuditDriver final : public CandidateAudit {
   /// time.
   void cycle_ended(const timing::Rounds& so_far) override;
   [[nodiscard]] Nanoseconds took() const override { return context_.schedule.took() + timed_outputs_.took(); }
-  [[nodiscard]] bool found() const override { return context_.schedule.found(); }
-  void look_at_operands() override;
+  [[nodiscard]] bool has_fault() const override { return context_.schedule.found(); }
+  void check_operands() override;
 
   // After the rounds.
 
-  [[nodiscard]] AuditFindings check(RoundFigures figures) override;
+  [[nodiscard]] AuditFindings check_after_rounds(RoundFigures figures) override;
 
   // The process of one side.
 
   void judge_timed_outputs() override;
-  [[nodiscard]] std::string audit_one(std::size_t index) override;
+  [[nodiscard]] std::string check_now(std::size_t index) override;
   void take_times(Nanoseconds elapsed, const std::vector<Nanoseconds>& shortest) override {
     context_.schedule.take_times(elapsed, shortest);
   }
@@ -102,8 +102,8 @@ class AuditDriver final : public CandidateAudit {
   AuditContext context_;
   OutputReuse reuse_{context_};
   TimedCalls timed_calls_{context_, reuse_};
-  UnseenNorm norm_;
-  ChecksAfterRounds after_rounds_{context_, norm_};
+  BaselineLimit baseline_limit_;
+  ChecksAfterRounds after_rounds_{context_, baseline_limit_};
   TimedOutputs timed_outputs_;
   RepeatedNumbers repeated_numbers_;
   /// Absent before learn().
@@ -143,8 +143,7 @@ inline std::string AuditDriver::find_fault_in_calls(Implementation& implementati
         !problem.empty())
       return problem;
   const ObservedCall given = context_.call(implementation, nullptr);
-  for (const auto of_tensor : shortcuts_of_each(given.output, context_.operands.tensors[0]))
-    found.repeats_outputs = found.repeats_outputs || (of_tensor & repeats) != 0;
+  found.repeats_outputs = repeats_elements(given.output, context_.operands.tensors[0]);
   if (context_.answers->checks())
     if (const auto problem = context_.answers->judge(given, false); !problem.empty())
       return "correct at first, but not later: " + problem;
@@ -180,8 +179,8 @@ inline timing::LeastTraffic AuditDriver::before_candidates() {
                                  answers.given.output, context_.options);
     repair(0);
   }
-  if (context_.is_strict()) learn_unseen_norm(context_, norm_);
-  norm_.time_untouched_by([this](const UnseenRequest& request, Nanoseconds longest) {
+  if (context_.is_strict()) learn_baseline_limit(context_, baseline_limit_);
+  baseline_limit_.time_untouched_by([this](const UnseenRequest& request, Nanoseconds longest) {
     return untouched_.time_on_unseen_values(request, longest);
   });
   untouched_.before_candidates(context_.clock, context_.prepared, answers.given.output);
@@ -233,28 +232,28 @@ inline void AuditDriver::judge_timed_outputs() {
 inline void AuditDriver::cycle_ended(const timing::Rounds& so_far) {
   audited_last_.reset();
   judge_timed_outputs();
-  context_.schedule.cycle_ended(so_far, context_.operands, [&](std::size_t index) { return audit_one(index); });
+  context_.schedule.cycle_ended(so_far, context_.operands, [&](std::size_t index) { return check_now(index); });
 }
 
-inline std::string AuditDriver::audit_one(std::size_t index) {
+inline std::string AuditDriver::check_now(std::size_t index) {
   context_.operands.kept_call.reset();
   context_.operands.round_seed.reset();
-  if (!context_.answers->checks() || index == context_.baseline_index || found()) return {};
+  if (!context_.answers->checks() || index == context_.baseline_index || has_fault()) return {};
   context_.draw_unseen_values();
   audited_last_ = index;
   return timed_calls_.find_fault(*context_.prepared.implementations[index]);
 }
 
-inline void AuditDriver::look_at_operands() {
+inline void AuditDriver::check_operands() {
   for (std::size_t set = 0; set < context_.operands.sets.size(); ++set) {
     context_.notice_changed_operands(set);
     context_.repair(set);
   }
 }
 
-inline AuditFindings AuditDriver::check(RoundFigures figures) {
+inline AuditFindings AuditDriver::check_after_rounds(RoundFigures figures) {
   context_.in_rounds = std::move(figures);
-  norm_.take_rounds(context_.in_rounds.baseline);
+  baseline_limit_.take_rounds(context_.in_rounds.baseline);
   AuditFindings findings{.baseline_cores = untouched_.cores()};
   findings.max_abs_errors.resize(context_.prepared.implementations.size());
   if (findings.take(context_.schedule.take_fault())) return findings;
@@ -262,7 +261,7 @@ inline AuditFindings AuditDriver::check(RoundFigures figures) {
                                                      context_.in_rounds.baseline);
   context_.operands.kept_call.reset();
   context_.operands.round_seed.reset();
-  look_at_operands();
+  check_operands();
   if (!context_.answers->checks()) return findings;
   // On changed operands, all outputs are wrong.
   if (context_.changed_operands.empty()) timed_calls_.check_last_outputs(audited_last_, findings);
@@ -280,8 +279,7 @@ inline void AuditDriver::find_repeated_numbers(AuditFindings& findings) const {
   if (!context_.draws_anew()) return;
   const auto norm = repetitions_of(context_.baseline_index);
   for (const std::size_t index : context_.schedule.timed()) {
-    const bool dropped = std::ranges::any_of(findings.dropped, [&](const Drop& each) { return each.index == index; });
-    if (index == context_.baseline_index || dropped) continue;
+    if (index == context_.baseline_index || findings.drops(index)) continue;
     if (auto problem = describe_repetitions(norm, repetitions_of(index)); !problem.empty())
       findings.dropped.push_back({index, Outcome::wrong, std::move(problem)});
   }
@@ -292,19 +290,15 @@ inline void AuditDriver::inspect(AuditFindings& findings) {
   std::string noticed = context_.take_disturbance();
   const std::string changed = std::exchange(context_.changed_operands, {});
   if (noticed.empty()) noticed = changed;
-  const auto dropped = [&](std::size_t index) {
-    return std::any_of(findings.dropped.begin(), findings.dropped.end(),
-                       [&](const Drop& each) { return each.index == index; });
-  };
   std::vector<std::size_t> remaining;
-  if (!dropped(context_.baseline_index))
+  if (!findings.drops(context_.baseline_index))
     for (const std::size_t index : context_.schedule.timed())
-      if (!dropped(index)) remaining.push_back(index);
+      if (!findings.drops(index)) remaining.push_back(index);
   const std::size_t dropped_before = findings.dropped.size();
   for (const std::size_t index : remaining) {
     // The baseline is checked only if operands were changed.
     if (index == context_.baseline_index && changed.empty()) continue;
-    if (dropped(context_.baseline_index)) break;
+    if (findings.drops(context_.baseline_index)) break;
     auto& implementation = *context_.prepared.implementations[index];
     context_.draw_unseen_values();
     auto problem = timed_calls_.find_fault(implementation);
@@ -323,7 +317,7 @@ inline void AuditDriver::inspect(AuditFindings& findings) {
             {index, Outcome::wrong, (remaining.size() == 2 ? "" : "it or another candidate: ") + noticed});
   // Measuring again takes a baseline and a candidate.
   findings.measure_again =
-      !dropped(context_.baseline_index) && remaining.size() > findings.dropped.size() - dropped_before + 1;
+      !findings.drops(context_.baseline_index) && remaining.size() > findings.dropped.size() - dropped_before + 1;
 }
 
 }  // namespace pace::detail

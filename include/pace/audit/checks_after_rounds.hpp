@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "pace/audit/after_pauses.hpp"
+#include "pace/audit/baseline_limit.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/audit/same_speed.hpp"
 #include "pace/audit/speed_on_unseen_values.hpp"
-#include "pace/audit/unseen_norm.hpp"
 #include "pace/audit/unseen_tensors.hpp"
 #include "pace/base/format.hpp"
 #include "pace/result/result.hpp"
@@ -29,11 +29,11 @@ namespace pace::detail {
 class ChecksAfterRounds {
  public:
   /// Both must outlive it.
-  ChecksAfterRounds(AuditContext& context, const UnseenNorm& norm) : context_(context) {
+  ChecksAfterRounds(AuditContext& context, const BaselineLimit& baseline_limit) : context_(context) {
     checks_.push_back(std::make_unique<SameSpeed>(context));
     checks_.push_back(std::make_unique<AfterPauses>(context));
     checks_.push_back(std::make_unique<UnseenTensors>(context));
-    checks_.push_back(std::make_unique<SpeedOnUnseenValues>(context, norm));
+    checks_.push_back(std::make_unique<SpeedOnUnseenValues>(context, baseline_limit));
   }
 
   /// Makes `check` before all others.

@@ -7,13 +7,13 @@
 #include <span>
 #include <string>
 
+#include "pace/audit/baseline_limit.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/audit/kept_operands.hpp"
-#include "pace/audit/unseen_baseline.hpp"
-#include "pace/audit/unseen_norm.hpp"
+#include "pace/audit/learn_baseline_limit.hpp"
 #include "pace/audit/unseen_pairs.hpp"
+#include "pace/audit/unseen_ratios.hpp"
 #include "pace/audit/unseen_samples.hpp"
-#include "pace/audit/unseen_speed.hpp"
 #include "pace/base/format.hpp"
 #include "pace/gate/excess.hpp"
 #include "pace/result/result.hpp"
@@ -31,8 +31,9 @@ namespace pace::detail {
 /// learns of values, such as branches: gates are held against the smaller figure.
 class SpeedOnUnseenValues final : public Check {
  public:
-  /// Both must outlive it. `norm` is how long the baseline may take.
-  SpeedOnUnseenValues(AuditContext& context, const UnseenNorm& norm) : context_(context), norm_(norm) {}
+  /// Both must outlive it. `baseline_limit`: how long the baseline may take.
+  SpeedOnUnseenValues(AuditContext& context, const BaselineLimit& baseline_limit)
+      : context_(context), baseline_limit_(baseline_limit) {}
   [[nodiscard]] std::string find_fault(Implementation& implementation) override;
 
  private:
@@ -42,7 +43,7 @@ class SpeedOnUnseenValues final : public Check {
   void leave_out(std::size_t index, const UnseenPairs& pairs, bool has_figure);
 
   AuditContext& context_;
-  const UnseenNorm& norm_;
+  const BaselineLimit& baseline_limit_;
 };
 
 /// If rounds have the user's values, so have these samples. A device's clock times them as in the rounds.
@@ -70,7 +71,7 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
       context_.prepared.renew ? UnseenValuesInUse(round_values, remedy_of_round_values) : context_.unseen_in_use();
   if (context_.clock.modes() != nullptr)
     for (Implementation* const each : {&implementation, &context_.baseline()}) samples.touch(*each);
-  UnseenPairs pairs(context_, norm_, implementation, samples, context_.most_time_of_short_check());
+  UnseenPairs pairs(context_, baseline_limit_, implementation, samples, context_.most_time_of_short_check());
   if (auto problem = find_slow_calls(implementation, samples, pairs); !problem.empty()) return problem;
   return judge(implementation, pairs);
 }

@@ -112,7 +112,7 @@ inline std::string TimedCalls::find_fault_of_output(const c10::IValue& output) {
   const Agreement agreement =
       agree(context_.answers->given, output, context_.operands, std::nullopt, context_.answers->options);
   if (agreement.correct) return {};
-  // On changed operands, all outputs are wrong. AuditDriver::check() finds who changed them.
+  // On changed operands, all outputs are wrong. AuditDriver::check_after_rounds() finds who changed them.
   for (std::size_t set = 0; set < context_.operands.sets.size(); ++set) context_.notice_changed_operands(set);
   if (!context_.changed_operands.empty() ||
       context_.rounding_explains(output, context_.answers->given, context_.operands.given, /*unseen=*/false))

@@ -14,11 +14,11 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "pace/audit/baseline_limit.hpp"
 #include "pace/audit/context.hpp"
 #include "pace/audit/time_pairs.hpp"
-#include "pace/audit/unseen_norm.hpp"
+#include "pace/audit/unseen_ratios.hpp"
 #include "pace/audit/unseen_samples.hpp"
-#include "pace/audit/unseen_speed.hpp"
 #include "pace/base/function_ref.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/quantile.hpp"
@@ -48,16 +48,16 @@ inline void draw_unseen(AuditContext& context, UnseenSamples& samples, std::span
 class UnseenPairs {
  public:
   /// All must outlive it. All pairs together may take `most`.
-  UnseenPairs(AuditContext& context, const UnseenNorm& norm, Implementation& implementation, UnseenSamples& samples,
-              Nanoseconds most)
+  UnseenPairs(AuditContext& context, const BaselineLimit& baseline_limit, Implementation& implementation,
+              UnseenSamples& samples, Nanoseconds most)
       : context_(context),
-        norm_(norm),
+        baseline_limit_(baseline_limit),
         implementation_(implementation),
         samples_(samples),
         all_{.start = context.clock.now(), .most = most} {}
 
   /// Returns the speed-up while the operand tensors `keeping` keep their values. The baseline's time counts up to its
-  /// norm.
+  /// limit.
   [[nodiscard]] std::optional<UnseenSpeed> measure(std::span<const std::size_t> keeping);
   /// Times a sample of each side, before measure(): its time counts apart.
   [[nodiscard]] std::optional<PairOnUnseenValues> take(std::span<const std::size_t> keeping) {
@@ -93,7 +93,7 @@ class UnseenPairs {
   [[nodiscard]] PhasesInRounds phases_in_rounds() const;
 
   AuditContext& context_;
-  const UnseenNorm& norm_;
+  const BaselineLimit& baseline_limit_;
   Implementation& implementation_;
   UnseenSamples& samples_;
   Taken all_;
@@ -103,21 +103,22 @@ class UnseenPairs {
 };
 
 inline std::optional<UnseenSpeed> UnseenPairs::measure(std::span<const std::size_t> keeping) {
-  // A device's clock has no norm, since no other process could run beside it.
-  if (context_.clock.modes() != nullptr) return take_held(keeping, all_, [] { return UnseenNorm::none; }).speed;
-  auto found = take_held(keeping, all_, [&] { return norm_.longest(); });
+  // A device's clock has no limit, since no other process could run beside it.
+  if (context_.clock.modes() != nullptr) return take_held(keeping, all_, [] { return BaselineLimit::none; }).speed;
+  auto found = take_held(keeping, all_, [&] { return baseline_limit_.longest(); });
   if (!found.decides) return found.speed;
   // If the machine has become slower, so has the untouched process.
   const UnseenRequest request(samples_.calls(), keeping);
-  const bool untouched = norm_.longest_by_untouched(request, time_left(context_.clock)).has_value();
-  Taken taken{.start = context_.clock.now(), .most = all_.most + UnseenNorm::time_beside_untouched};
+  const bool untouched = baseline_limit_.longest_by_untouched(request, time_left(context_.clock)).has_value();
+  Taken taken{.start = context_.clock.now(), .most = all_.most + BaselineLimit::time_beside_untouched};
   auto beside = take_held(keeping, taken, [&] {
     if (taken.pairs > 0) context_.clock.pause(pause_between_pairs);
-    const auto there = untouched ? norm_.longest_by_untouched(request, time_left(context_.clock)) : std::nullopt;
-    return there ? *there : norm_.longest_without_process();
+    const auto there =
+        untouched ? baseline_limit_.longest_by_untouched(request, time_left(context_.clock)) : std::nullopt;
+    return there ? *there : baseline_limit_.longest_without_process();
   });
   if (!beside.speed) all_.wanted = taken.wanted;
-  if (beside.speed && beside.mostly) beside.speed->note = UnseenNorm::note(untouched);
+  if (beside.speed && beside.mostly) beside.speed->note = BaselineLimit::note(untouched);
   return beside.speed;
 }
 

@@ -13,7 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
-#include "pace/audit/unseen_speed.hpp"
+#include "pace/audit/unseen_ratios.hpp"
 #include "pace/base/function_ref.hpp"
 #include "pace/base/random.hpp"
 #include "pace/check/clone.hpp"

@@ -17,10 +17,10 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/audit/baseline_alone.hpp"
+#include "pace/audit/baseline_limit.hpp"
 #include "pace/audit/context.hpp"
+#include "pace/audit/learn_baseline_limit.hpp"
 #include "pace/audit/time_pairs.hpp"
-#include "pace/audit/unseen_baseline.hpp"
-#include "pace/audit/unseen_norm.hpp"
 #include "pace/audit/untouched_process.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"

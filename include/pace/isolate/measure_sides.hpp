@@ -150,11 +150,11 @@ class SideAudits final : public Auditor {
   }
 
   [[nodiscard]] Nanoseconds took() const override { return schedule_.took(); }
-  [[nodiscard]] bool found() const override { return schedule_.found(); }
+  [[nodiscard]] bool has_fault() const override { return schedule_.found(); }
 
   /// After the rounds: returns the findings of all sides. Dropped ones may have taken time from all, so the rest is
   /// measured again. `figures`: see CandidateAudit::check().
-  [[nodiscard]] AuditFindings check(RoundFigures figures) override {
+  [[nodiscard]] AuditFindings check_after_rounds(RoundFigures figures) override {
     AuditFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
     if (findings.take(schedule_.take_fault())) return findings;

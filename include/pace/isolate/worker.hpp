@@ -182,7 +182,7 @@ class SideWorker {
 
   void audit(MessageWriter& answer) {
     // A sample's output may have shown a fault before.
-    answer << (audit_->found() ? audit_->check({}).dropped.at(0).message : audit_->audit_one(own_));
+    answer << (audit_->has_fault() ? audit_->check_after_rounds({}).dropped.at(0).message : audit_->check_now(own_));
   }
 
   void check(const SideRequest& request, MessageWriter& answer) {
@@ -196,7 +196,7 @@ class SideWorker {
     figures.speedups.resize(prepared_->implementations.size());
     figures.speedups.at(own_) = request.speedup;
     figures.of_phases.resize(prepared_->implementations.size());
-    const AuditFindings findings = audit_->check(std::move(figures));
+    const AuditFindings findings = audit_->check_after_rounds(std::move(figures));
     ChecksOfSide checks{
         .max_abs_error = findings.max_abs_errors.at(own_), .notes = findings.notes, .keeps = !findings.keeps.empty()};
     for (const auto& each : findings.dropped)

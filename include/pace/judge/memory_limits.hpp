@@ -23,13 +23,18 @@ TORCH_API int get_num_threads();
 
 namespace pace::detail {
 
-/// Notes `row` as impossible: its calls take `time`, below `least`. In the message, `taken` comes before the time, and
-/// `machine` names the memory and its bandwidth.
-inline void note_too_fast(ImplementationResult& row, const std::string& taken, Nanoseconds time,
-                          const std::string& machine, Nanoseconds least, const timing::LeastTraffic& traffic,
+/// A call that takes `time`, less than the `least` that the machine needs for its traffic.
+struct TooFast {
+  Nanoseconds time{}, least{};
+  std::string taken;    ///< begins the message, before the time
+  std::string machine;  ///< names the memory and its bandwidth
+};
+
+/// Notes `row` as impossible.
+inline void note_too_fast(const TooFast& call, const timing::LeastTraffic& traffic, ImplementationResult& row,
                           Result& result) {
-  const std::string why = taken + format_time(time) + ", and " + machine + " needs " + format_time(least) +
-                          ", to read the " + format_significant(1e-6 * traffic.read) +
+  const std::string why = call.taken + format_time(call.time) + ", and " + call.machine + " needs " +
+                          format_time(call.least) + ", to read the " + format_significant(1e-6 * traffic.read) +
                           " MB of operands that the outputs depend on and to write the " +
                           format_significant(1e-6 * traffic.written) +
                           " MB of outputs that change with them; try: do all of the work in each call";
@@ -56,9 +61,12 @@ inline void hold_against_host(timing::HostBandwidth& bandwidth, const timing::Le
     least = bandwidth.least_time(traffic, threads);
   }
   if (!least || row.time->median >= *least) return;
-  note_too_fast(row, "its calls take ", row.time->median,
-                "this machine, at " + format_factor(1 / timing::HostBandwidth::margin) + " its measured bandwidth,",
-                *least, traffic, result);
+  note_too_fast(
+      {.time = row.time->median,
+       .least = *least,
+       .taken = "its calls take ",
+       .machine = "this machine, at " + format_factor(1 / timing::HostBandwidth::margin) + " its measured bandwidth,"},
+      traffic, row, result);
 }
 
 /// Holds the cold time of `row`, if any, against a device's memory.
@@ -68,8 +76,11 @@ inline void hold_against_device(timing::ModeClock& clock, const timing::LeastTra
     if (mode.name != to_string(ClockChoice::cold) || !mode.time) continue;
     const Nanoseconds cold = mode.time->median;
     if (const auto least = clock.least_cold_time(traffic, cold); least && cold < *least)
-      note_too_fast(row, "its calls take, from an empty L2, ", cold,
-                    "the memory of this GPU, at the most that it was measured to move,", *least, traffic, result);
+      note_too_fast({.time = cold,
+                     .least = *least,
+                     .taken = "its calls take, from an empty L2, ",
+                     .machine = "the memory of this GPU, at the most that it was measured to move,"},
+                    traffic, row, result);
   }
 }
 

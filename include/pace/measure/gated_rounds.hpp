@@ -105,7 +105,7 @@ struct GatedRounds {
   report_step({.what = "checks after the rounds"});
   // If the audit ended the rounds, there may be no figures.
   auto& findings = rounds.findings;
-  findings = auditor.check(auditor.found() ? RoundFigures() : figures_of(rounds.samples, prepared));
+  findings = auditor.check_after_rounds(auditor.has_fault() ? RoundFigures() : figures_of(rounds.samples, prepared));
   // For a GPU, the host's threads are not the timed work.
   if (findings.baseline_cores <= 0 && modes == nullptr)
     findings.baseline_cores = cores_in_rounds(rounds.samples, prepared.participants.baseline());

@@ -50,7 +50,7 @@ class RoundValues final : public timing::RoundObserver {
   /// Finds changed operands before it restores the first values.
   void cycle_ended(const timing::Rounds&) override {
     const Nanoseconds start = clock_.now();
-    audit_.look_at_operands();
+    audit_.check_operands();
     put_back();
     took_ += clock_.now() - start;
   }

@@ -108,7 +108,7 @@ class StopWhenDecided final : public timing::StoppingRule {
     decided = decided && so_far.elapsed >= options.least_duration;
     const bool budget_spent =
         so_far.elapsed >= options.budget && so_far.rounds < calibration_.fewest_cycles * per_cycle;
-    return auditor_.found() || (decided && (options.stop == StopPolicy::decided || budget_spent));
+    return auditor_.has_fault() || (decided && (options.stop == StopPolicy::decided || budget_spent));
   }
 
   /// Without expectations there is no verdict to wait for. Waits up to three more budgets; a machine busier than that

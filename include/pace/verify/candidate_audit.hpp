@@ -1,6 +1,7 @@
 // CandidateAudit: the interface between a comparison and the checks of its candidates.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -99,6 +100,9 @@ struct AuditFindings {
   /// A dropped implementation spoilt the samples of the others.
   bool measure_again = false;
 
+  [[nodiscard]] bool drops(std::size_t index) const {
+    return std::ranges::find(dropped, index, &Drop::index) != dropped.end();
+  }
   /// Enters the fault that ended the rounds. Returns whether there is one.
   bool take(std::optional<Drop> fault) {
     if (!fault) return false;
@@ -114,13 +118,13 @@ class Auditor : public timing::RoundObserver {
   /// Rounds of the implementations `timed` begin, with `iterations` calls a sample.
   virtual void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t iterations) = 0;
   /// Whether an audit found a fault, which ends the rounds.
-  [[nodiscard]] virtual bool found() const = 0;
+  [[nodiscard]] virtual bool has_fault() const = 0;
   /// Checks all sets for changed operands that the baseline leaves alone. They must hold the round's values, or else
   /// their first ones. Then restores the first values.
-  virtual void look_at_operands() {}
+  virtual void check_operands() {}
   /// After the rounds. Checks that each implementation was right in them, and stays right and as fast where it expects
   /// no check. `figures` come from these rounds; empty if a fault ended them.
-  [[nodiscard]] virtual AuditFindings check(RoundFigures figures) = 0;
+  [[nodiscard]] virtual AuditFindings check_after_rounds(RoundFigures figures) = 0;
 };
 
 /// Follows one comparison from the first call to the checks after the rounds. The room `audit` derives from it, and so
@@ -130,9 +134,9 @@ class CandidateAudit : public Auditor {
   // The first calls.
 
   /// Before the first call of an implementation.
-  virtual void start() {}
-  /// After an implementation's last call before timing. Leaves everything as start() found it.
-  virtual void finish() = 0;
+  virtual void before_first_call() {}
+  /// After an implementation's last call before timing. Leaves everything as it was before the first one.
+  virtual void after_first_calls() = 0;
   /// Writes the first values to the operands of a set.
   virtual void repair(std::size_t set) = 0;
   /// Learns correct behaviour from the baseline.
@@ -154,7 +158,7 @@ class CandidateAudit : public Auditor {
   /// Compares timed outputs whose bits differ from every right output so far.
   virtual void judge_timed_outputs() {}
   /// Checks one candidate, however long that takes. Returns the fault as text; empty if none.
-  [[nodiscard]] virtual std::string audit_one(std::size_t /*index*/) { return {}; }
+  [[nodiscard]] virtual std::string check_now(std::size_t /*index*/) { return {}; }
   /// The rounds took `elapsed`. `shortest`: shortest time of a call, for each implementation of begin_rounds().
   virtual void take_times(Nanoseconds /*elapsed*/, const std::vector<Nanoseconds>& /*shortest*/) {}
   /// Whether outputs are random numbers that we compare as a distribution, so that each round has its own seed.

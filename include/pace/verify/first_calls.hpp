@@ -54,7 +54,7 @@ class FirstCalls {
       if (participants.remains(baseline)) {
         start_calls_alike(prepared_, expected_, verified.result.notes);
         verified.traffic = audit_.before_candidates();
-        audit_.finish();
+        audit_.after_first_calls();
       }
       for (std::size_t index = 0; index < prepared_.implementations.size(); ++index) {
         if (!participants.pending(index)) continue;
@@ -77,7 +77,7 @@ class FirstCalls {
       verified.participants.drop(index, Outcome::unreached, deadline_reason());
     else
       try_to_make(index, verified);
-    if (!verified.participants.device_lost()) audit_.finish();
+    if (!verified.participants.device_lost()) audit_.after_first_calls();
   }
 
   void try_to_make(std::size_t index, Verified& verified) {
@@ -104,7 +104,7 @@ class FirstCalls {
     const auto call = [&] { return implementation.call(0); };
 
     audit_.repair(0);
-    audit_.start();
+    audit_.before_first_call();
     result.implementations[index].first_call = clock_.time([&] { (void)call(); });
     if (is_baseline) {
       expected_ = expected_of(implementation, *prepared_.operands, prepared_.options.seed);

@@ -32,7 +32,7 @@ class NoAudit final : public CandidateAudit {
   NoAudit(timing::Clock& clock, const Prepared& prepared)
       : clock_(clock), prepared_(prepared), random_(prepared.options.check_seed) {}
 
-  void finish() override { repair(0); }
+  void after_first_calls() override { repair(0); }
   void repair(std::size_t set) override { detail::repair(prepared_, set); }
   void learn(const BaselineCalls& calls) override {
     calls_.emplace(calls);
@@ -45,8 +45,7 @@ class NoAudit final : public CandidateAudit {
       return observe_call(implementation, operands, nullptr, prepared_.options.seed, calls_->expected.output);
     };
     const ObservedCall first = call(), second = call();
-    for (const auto of_tensor : shortcuts_of_each(second.output, operands.tensors[0]))
-      found.repeats_outputs = found.repeats_outputs || (of_tensor & repeats) != 0;
+    found.repeats_outputs = repeats_elements(second.output, operands.tensors[0]);
     enter_counts(
         second.counts, first.counts, [&] { return call().counts; }, calls_add_up() ? 0 : 2,
         [&](std::int64_t calls) {
@@ -62,7 +61,7 @@ class NoAudit final : public CandidateAudit {
     repair_all(prepared_);
   }
   void begin_rounds(const std::vector<std::size_t>& timed, std::int64_t) override { timed_ = timed; }
-  [[nodiscard]] bool found() const override { return false; }
+  [[nodiscard]] bool has_fault() const override { return false; }
   [[nodiscard]] bool draws_anew() const override {
     return calls_->expected.random && calls_->check.method == check::CheckOptions::Method::random;
   }
@@ -72,17 +71,17 @@ class NoAudit final : public CandidateAudit {
     if (draws_anew() && clock_.modes() == nullptr) prepared_.operands->round_seed = random_();
   }
   void cycle_ended(const timing::Rounds&) override { prepared_.operands->round_seed.reset(); }
-  void look_at_operands() override {
+  void check_operands() override {
     for (std::size_t set = 0; set < prepared_.operands->sets.size(); ++set) {
       if (changed_.empty()) changed_ = changed_operand(*prepared_.operands, prepared_.operands->values(), set);
       repair(set);
     }
   }
 
-  [[nodiscard]] AuditFindings check(RoundFigures) override {
+  [[nodiscard]] AuditFindings check_after_rounds(RoundFigures) override {
     AuditFindings findings;
     findings.max_abs_errors.resize(prepared_.implementations.size());
-    look_at_operands();
+    check_operands();
     if (calls_->check.method == check::CheckOptions::Method::none) return findings;
     if (!changed_.empty()) return drop_for_changed_operands(findings), findings;
     for (const std::size_t index : timed_) {
@@ -119,8 +118,7 @@ class NoAudit final : public CandidateAudit {
     if (findings.dropped.empty())
       for (const std::size_t index : timed_)
         if (index != baseline) drop(index, timed_.size() == 2 ? "" : "it or another candidate: ");
-    const bool baseline_stays = std::ranges::find(findings.dropped, baseline, &Drop::index) == findings.dropped.end();
-    findings.measure_again = baseline_stays && findings.dropped.size() + 1 < timed_.size();
+    findings.measure_again = !findings.drops(baseline) && findings.dropped.size() + 1 < timed_.size();
   }
 
   [[nodiscard]] bool calls_add_up() const { return detail::calls_add_up(*prepared_.operands, calls_->expected); }

@@ -122,6 +122,12 @@ inline constexpr int shortcut_bits = 8;
   return found;
 }
 
+/// Whether some element of an output tensor is the same memory as another one.
+[[nodiscard]] inline bool repeats_elements(const c10::IValue& output, const std::vector<at::Tensor>& operands) {
+  return std::ranges::any_of(shortcuts_of_each(output, operands),
+                             [](std::int64_t of_tensor) { return (of_tensor & repeats) != 0; });
+}
+
 /// Returns the shortcuts that only the candidate takes, as text; empty if none. Shortcuts of both, such as the view of
 /// a transposition, belong to the computation. `options` may allow repeated elements.
 [[nodiscard]] inline std::string describe_shortcuts(const std::vector<std::int64_t>& baseline,

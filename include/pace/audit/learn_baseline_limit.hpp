@@ -8,8 +8,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pace/audit/baseline_limit.hpp"
 #include "pace/audit/context.hpp"
-#include "pace/audit/unseen_norm.hpp"
 #include "pace/audit/unseen_pairs.hpp"
 #include "pace/audit/unseen_samples.hpp"
 #include "pace/base/error.hpp"
@@ -39,7 +39,7 @@ namespace pace::detail {
 ///
 /// Takes a hundredth of the budget, or one sample. If calls are too long, those on unseen values count as repeated
 /// ones. Does not call the user's function, which may have only as many values as there are rounds.
-inline void learn_unseen_norm(AuditContext& context, UnseenNorm& norm) {
+inline void learn_baseline_limit(AuditContext& context, BaselineLimit& baseline_limit) {
   constexpr double share = 0.01, most_iterations = 1 << 10;
   constexpr int most_samples = 5;
   if (context.clock.modes() != nullptr || context.prepared.renew) return;
@@ -60,7 +60,7 @@ inline void learn_unseen_norm(AuditContext& context, UnseenNorm& norm) {
     const double calls = std::min(static_cast<double>(calls_of_unseen_sample(context, 2 * took)), limit);
     if ((3 * calls + repeated) * took > most) return;
     // Other work on the machine only adds to times.
-    Nanoseconds on_unseen = UnseenNorm::none, on_known = UnseenNorm::none;
+    Nanoseconds on_unseen = BaselineLimit::none, on_known = BaselineLimit::none;
     int samples = 0;
     {
       UnseenSamples taken(context.clock, context.operands, *context.answers->unseen().operands,
@@ -80,7 +80,7 @@ inline void learn_unseen_norm(AuditContext& context, UnseenNorm& norm) {
     for (int i = 0; i < samples; ++i)
       on_known = std::min<Nanoseconds>(on_known, timing::take_sample(context.clock, context.baseline(), 0, iterations) /
                                                      static_cast<double>(iterations));
-    norm.learn(on_unseen, on_known);
+    baseline_limit.learn(on_unseen, on_known);
   } catch (...) {
     // It does not take these values, or memory ran out, which checks after the rounds handle. Until then, calls on
     // unseen values count as repeated ones.

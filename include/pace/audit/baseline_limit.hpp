@@ -1,4 +1,4 @@
-// UnseenNorm: how long the baseline may take on unseen values, so that slowing it gains nothing.
+// BaselineLimit: how long the baseline may take on unseen values, so that slowing it gains nothing.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 #include "pace/audit/baseline_alone.hpp"
 #include "pace/audit/time_pairs.hpp"
-#include "pace/audit/unseen_speed.hpp"
+#include "pace/audit/unseen_ratios.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/units.hpp"
 #include "pace/gate/excess.hpp"
@@ -64,11 +64,11 @@ struct HeldSpeed {
   return gate::likely_excess_of(in_rounds, on_unseen_values) > 1;
 }
 
-/// The norm of the baseline on unseen values. Before any candidate, it learns by which factor calls take longer there
-/// than repeated ones. After the rounds, a call counts up to this factor of its time in the rounds, and `slowed_share`
-/// more. If that limit decides, the machine may have become slower: a process without candidates then times the
-/// baseline at the same moment.
-class UnseenNorm {
+/// The longest time of the baseline on unseen values that counts. Before any candidate, it learns by which factor calls
+/// take longer there than repeated ones. After the rounds, a call counts up to this factor of its time in the rounds,
+/// and `slowed_share` more. If that limit decides, the machine may have become slower: a process without candidates
+/// then times the baseline at the same moment.
+class BaselineLimit {
  public:
   /// Returns the time of a call of the baseline on unseen values; nothing without such a process, or an answer within
   /// the time.
