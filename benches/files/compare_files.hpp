@@ -27,10 +27,10 @@
 #include "pace/compare/publish.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/os/activity.hpp"
-#include "pace/result/planned_case.hpp"
-#include "pace/result/progress.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/planned_case.hpp"
+#include "pace/run/progress.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches::files {
 

@@ -39,8 +39,8 @@
 #include "pace/os/repeat_command.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
-#include "pace/result/exit_code.hpp"
-#include "pace/result/progress.hpp"
+#include "pace/run/exit_code.hpp"
+#include "pace/run/progress.hpp"
 
 namespace pace::benches::kernels {
 

@@ -60,7 +60,7 @@ struct Dependencies {
   bool is_test = false;
 };
 
-/// In addition to result/exit_code.hpp: 1 is of bad input and of rows that got lost, 128 and more of a signal.
+/// In addition to run/exit_code.hpp: 1 is of bad input and of rows that got lost, 128 and more of a signal.
 inline constexpr int exit_bad_input = 1, exit_signal = 128;
 
 }  // namespace pace::benches::models

@@ -17,8 +17,8 @@
 #include "pace/os/repeat_command.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
-#include "pace/result/exit_code.hpp"
 #include "pace/result/result.hpp"
+#include "pace/run/exit_code.hpp"
 
 namespace pace::benches::models::detail {
 

@@ -21,7 +21,7 @@
 #include "pace/report/environment.hpp"
 #include "pace/report/machine.hpp"
 #include "pace/report/program_output.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/current_directory.hpp"
 #include "pace/runner/this_program.hpp"
 #include "pace/runner/torch_environment.hpp"

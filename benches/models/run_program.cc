@@ -42,10 +42,10 @@
 #include "pace/report/json.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
-#include "pace/result/exit_code.hpp"
-#include "pace/result/progress.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/exit_code.hpp"
+#include "pace/run/progress.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches::models {
 

@@ -28,7 +28,7 @@
 #include "pace/gate/times.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/timing/wall.hpp"
 #include "pace/training/implementation.hpp"
 

@@ -27,7 +27,7 @@
 #include "pace/gate/counts.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/subject/random_state.hpp"
 #include "pace/timing/instruction_counter.hpp"
 #include "pace/timing/wall.hpp"

@@ -23,7 +23,7 @@
 #include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
 #include "pace/os/bazel.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace {
 

@@ -17,7 +17,7 @@
 #include "benches/operators/backends/work.hpp"
 #include "pace/base/units.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/wall.hpp"
 

@@ -27,7 +27,7 @@
 #include "pace/base/error.hpp"
 #include "pace/os/bazel.hpp"
 #include "pace/os/new_folders.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/session_options.hpp"
 #include "pace/timing/instruction_counter.hpp"

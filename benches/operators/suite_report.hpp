@@ -18,8 +18,8 @@
 #include "pace/report/csv_text.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/text.hpp"
-#include "pace/result/progress.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/progress.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches::operators {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pace/base/message_parts.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches {
 

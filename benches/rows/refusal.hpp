@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches {
 

@@ -6,7 +6,7 @@
 
 #include "pace/base/random.hpp"
 #include "pace/result/options.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches::selftest {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "pace/result/progress.hpp"
+#include "pace/run/progress.hpp"
 
 namespace pace::benches::selftest {
 

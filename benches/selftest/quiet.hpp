@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches::selftest {
 

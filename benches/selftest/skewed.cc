@@ -21,7 +21,7 @@
 #include "benches/selftest/settings.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/gate/times.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sorted.hpp"
 #include "pace/stats/summary.hpp"

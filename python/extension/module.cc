@@ -25,7 +25,7 @@
 #include "pace/report/environment.hpp"
 #include "pace/report/json.hpp"
 #include "pace/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/torch_environment.hpp"
 #include "pace/version.hpp"
 #include "python/extension/arguments.hpp"

@@ -17,7 +17,7 @@
 #include "pace/base/error.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/times.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/verify/repeated_numbers.hpp"
 #include "tests/support/fake_clock.hpp"
 

@@ -14,7 +14,7 @@
 #include <ATen/ops/softplus.h>
 
 #include "pace/gate/counts.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "tests/cheats/rejected.hpp"
 
 namespace {

@@ -22,7 +22,7 @@
 #include "pace/measure/controls.hpp"
 #include "pace/report/text.hpp"
 #include "pace/result/conditions.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/subject/prepare.hpp"
 #include "tests/support/comparisons.hpp"
 #include "tests/support/fake_clock.hpp"

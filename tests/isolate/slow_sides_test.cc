@@ -10,7 +10,7 @@
 #include "pace/catch2.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/evidence.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {

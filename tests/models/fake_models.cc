@@ -25,7 +25,7 @@
 #include "pace/os/report_program.hpp"
 #include "pace/report/program_output.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace {
 

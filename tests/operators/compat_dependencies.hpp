@@ -25,7 +25,7 @@
 #include "pace/corpus/corpus.hpp"
 #include "pace/os/folders.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::test {
 

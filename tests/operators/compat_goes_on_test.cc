@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pace/os/activity.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "tests/operators/compat_dependencies.hpp"
 
 #include <catch2/catch_test_macros.hpp>

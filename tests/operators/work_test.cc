@@ -14,7 +14,7 @@
 
 #include "benches/operators/peak.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "tests/operators/inputs.hpp"
 
 // Last: LibTorch has a macro CHECK too.

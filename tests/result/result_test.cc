@@ -8,7 +8,7 @@
 #include "pace/base/error.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/catch2.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "tests/report/sample_results.hpp"
 
 namespace {

@@ -9,7 +9,7 @@
 
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/timing/wall.hpp"
 #include "tests/support/fake_clock.hpp"
 

@@ -1,4 +1,4 @@
-#include "pace/result/exit_code.hpp"
+#include "pace/run/exit_code.hpp"
 #include "pace/gate/result_matchers.hpp"
 
 #include <sstream>

@@ -3,7 +3,7 @@
 
 #include "pace/catch2.hpp"
 #include "pace/pace.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/session.hpp"
 
 TEST_CASE("the only one, and hidden", "[.]") {

@@ -15,7 +15,7 @@
 
 #include "pace/os/read_file.hpp"
 #include "pace/report/json.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/build_id.hpp"
 #include "pace/runner/cases.hpp"
 #include "pace/runner/continuation.hpp"

@@ -27,7 +27,7 @@
 #include "pace/gate/panel.hpp"
 #include "pace/os/process.hpp"
 #include "pace/pace.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/current_directory.hpp"
 #include "pace/runner/session.hpp"
 #include "pace/timing/wall.hpp"

@@ -1,6 +1,6 @@
 // Unit tests judge results by themselves. This leaves out the judgement of pace/catch2.hpp without pace's main
 // function, so that an undecided guard of a test fails nothing. Linking this is enough.
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace {
 

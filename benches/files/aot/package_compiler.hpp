@@ -38,7 +38,7 @@
 #include "pace/os/parse_json.hpp"
 #include "pace/os/process.hpp"
 #include "pace/os/terminal.hpp"
-#include "pace/result/progress.hpp"
+#include "pace/run/progress.hpp"
 
 namespace pace::benches::aot {
 

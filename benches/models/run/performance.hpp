@@ -23,7 +23,7 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/report/text.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/training/training.hpp"
 
 namespace pace::benches::models {

@@ -27,7 +27,7 @@
 #include "benches/models/run/plan.hpp"
 #include "benches/models/settings.hpp"
 #include "pace/base/error.hpp"
-#include "pace/result/progress.hpp"
+#include "pace/run/progress.hpp"
 
 namespace pace::benches::models {
 

@@ -33,7 +33,7 @@
 #include "pace/base/units.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/stats/summary.hpp"
 
 namespace pace::benches::operators::compat {

@@ -43,7 +43,7 @@
 #include "pace/corpus/embedding.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches::operators::compat {
 

@@ -13,7 +13,7 @@
 #include "benches/operators/compat/models.hpp"
 #include "pace/base/units.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/stats/summary.hpp"
 
 namespace pace::benches::operators::compat {

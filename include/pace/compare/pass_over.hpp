@@ -6,9 +6,9 @@
 #include <string>
 #include <utility>
 
-#include "pace/result/planned_case.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/planned_case.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/subject/plan.hpp"
 
 namespace pace::detail {

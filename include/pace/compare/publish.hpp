@@ -9,7 +9,7 @@
 
 #include "pace/gate/panel.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/subject/plan.hpp"
 
 namespace pace::detail {

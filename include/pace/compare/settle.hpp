@@ -13,7 +13,7 @@
 #include "pace/gate/evidence.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/subject/plan.hpp"
 
 namespace pace::detail {

@@ -5,7 +5,7 @@
 
 #include "pace/base/default_threads.hpp"
 #include "pace/os/steady_memory.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::detail {
 

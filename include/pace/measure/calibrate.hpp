@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "pace/result/options.hpp"
-#include "pace/result/progress.hpp"
+#include "pace/run/progress.hpp"
 #include "pace/subject/prepare.hpp"
 #include "pace/subject/time_left.hpp"
 #include "pace/timing/calibrate.hpp"

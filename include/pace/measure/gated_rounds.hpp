@@ -17,7 +17,7 @@
 #include "pace/measure/rounds.hpp"
 #include "pace/measure/timing_modes.hpp"
 #include "pace/result/options.hpp"
-#include "pace/result/progress.hpp"
+#include "pace/run/progress.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/subject/participants.hpp"

@@ -15,7 +15,7 @@
 #include "pace/measure/controls.hpp"
 #include "pace/measure/machine_watch.hpp"
 #include "pace/result/conditions.hpp"
-#include "pace/result/progress.hpp"
+#include "pace/run/progress.hpp"
 #include "pace/stats/cycle.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sorted.hpp"

@@ -11,7 +11,7 @@
 
 #include "pace/base/config.hpp"
 #include "pace/base/units.hpp"
-#include "pace/result/progress.hpp"
+#include "pace/run/progress.hpp"
 
 namespace pace::report {
 

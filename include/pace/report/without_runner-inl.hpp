@@ -17,9 +17,9 @@
 #include "pace/report/environment.hpp"
 #include "pace/report/text.hpp"
 #include "pace/report/without_runner.hpp"
-#include "pace/result/exit_code.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/exit_code.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::report {
 

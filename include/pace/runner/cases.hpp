@@ -9,9 +9,9 @@
 
 #include "pace/base/utf8.hpp"
 #include "pace/report/text.hpp"
-#include "pace/result/planned_case.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/planned_case.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::runner {
 

@@ -26,7 +26,7 @@
 #include "pace/os/unfinished.hpp"
 #include "pace/report/json.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/this_program.hpp"

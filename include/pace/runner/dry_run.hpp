@@ -17,7 +17,7 @@
 #include "pace/report/table.hpp"
 #include "pace/report/text.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/cases.hpp"
 
 namespace pace::runner {

@@ -16,7 +16,7 @@
 #include "pace/report/json.hpp"
 #include "pace/report/json_fields.hpp"
 #include "pace/report/schema.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::runner {
 

@@ -20,8 +20,8 @@
 #include "pace/args/command_line.hpp"
 #include "pace/os/repeat_command.hpp"
 #include "pace/report/text.hpp"
-#include "pace/result/exit_code.hpp"
 #include "pace/result/result.hpp"
+#include "pace/run/exit_code.hpp"
 #include "pace/runner/this_program.hpp"
 
 namespace pace::runner {

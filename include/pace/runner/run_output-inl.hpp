@@ -16,7 +16,7 @@
 #include "pace/report/console.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/sink.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/catch2_session-inl.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/replicate_sink.hpp"

@@ -31,7 +31,7 @@
 #include "pace/os/inherited_signals.hpp"
 #include "pace/os/memory.hpp"
 #include "pace/os/orphans.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/runner/continuation.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/time_limit.hpp"

@@ -6,7 +6,7 @@
 
 #include "pace/base/config.hpp"
 #include "pace/base/units.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::runner {
 

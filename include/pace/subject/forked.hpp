@@ -14,7 +14,7 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 
 #include "pace/os/activity.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/subject/background.hpp"
 
 namespace at {

@@ -14,7 +14,7 @@
 #include "pace/gate/expectation.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "pace/base/units.hpp"
-#include "pace/result/run_context.hpp"
+#include "pace/run/run_context.hpp"
 #include "pace/timing/clock.hpp"
 
 namespace pace::detail {

@@ -15,7 +15,7 @@
 
 #include "pace/check/outputs.hpp"
 #include "pace/check/tolerance.hpp"
-#include "pace/result/progress.hpp"
+#include "pace/run/progress.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/subject/participants.hpp"
 #include "pace/subject/prepare.hpp"

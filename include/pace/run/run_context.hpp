@@ -9,9 +9,9 @@
 #include "pace/base/error.hpp"
 #include "pace/base/utf8.hpp"
 #include "pace/result/options.hpp"
-#include "pace/result/planned_case.hpp"
 #include "pace/result/result.hpp"
 #include "pace/result/suite_budget.hpp"
+#include "pace/run/planned_case.hpp"
 
 namespace pace {
 
