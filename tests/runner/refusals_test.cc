@@ -37,7 +37,7 @@ pace: --csv: expected a value after it: a file name
 $ --allow-undecided perhaps
 pace: --allow-undecided: invalid value 'perhaps'; expected on or off
 $ --clock sundial
-pace: --clock: invalid value 'sundial'; expected event (or hot), graph, cold, host, profiler, wall or automatic
+pace: --clock: invalid value 'sundial'; expected graph, hot, cold, host, profiler, wall or automatic
 $ --mode-share 11
 pace: --mode-share: invalid value '11'; expected a number from 0.001 to 10, or 0
 $ --no-table=yes

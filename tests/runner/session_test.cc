@@ -624,7 +624,7 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--isolate sides --threads 2", "--isolate sides: does not go with --threads 2"},
       {"--isolate sides --threads 0", "--isolate sides: does not go with --threads 0"},
       {"--stop soon", "--stop: invalid value 'soon'; expected decided or budget"},
-      {"--clock sundial", "--clock: invalid value 'sundial'; expected event (or hot), graph, cold"},
+      {"--clock sundial", "--clock: invalid value 'sundial'; expected graph, hot, cold"},
       {"--mode-share=-1", "--mode-share: invalid value '-1'"},
       {"--clock graph", "--clock graph has no meaning on a CPU: there is no GPU that this program can use"},
       {"--mode-share 0.1", "--mode-share has no meaning on a CPU: there is no GPU that this program can use"},

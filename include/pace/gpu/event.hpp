@@ -93,7 +93,7 @@ class EventClock final : public timing::Clock {
     return resolution_ = least == Nanoseconds::max() ? Nanoseconds(500) : least;
   }
 
-  [[nodiscard]] std::string name() const override { return "event"; }
+  [[nodiscard]] std::string name() const override { return "hot"; }
 
   /// Number of batches so far that were not queued in time.
   [[nodiscard]] std::int64_t time_outs() const { return time_outs_; }

@@ -69,7 +69,7 @@ struct GateMode {
             {index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
              "it cannot be timed by the " + clock.name() + " clock" +
                  (automatic && !phases ? ", by which the others are gated: " : ": ") + failure.message +
-                 (automatic && !phases ? "; try: --clock event, which times all by events in the stream" : "")});
+                 (automatic && !phases ? "; try: --clock hot, which times all by events in the stream" : "")});
         continue;
       }
       const std::size_t baseline = prepared.participants.baseline();

@@ -38,17 +38,11 @@ template <class Enum>
 }
 
 [[nodiscard]] inline args::Value clock_value(SessionOptions& options) {
-  return {"event|graph|cold|host|profiler|wall", "event (or hot), graph, cold, host, profiler, wall or automatic",
-          [&options](const std::string& text) {
-            auto& clock = options.measuring.clock;
-            bool known = text == "event";
-            if (known) clock = ClockChoice::hot;
-            for (const auto choice : {ClockChoice::automatic, ClockChoice::cold, ClockChoice::hot, ClockChoice::graph,
-                                      ClockChoice::host, ClockChoice::profiler, ClockChoice::wall})
-              if (text == to_string(choice)) clock = choice, known = true;
-            return known;
-          },
-          "graph, or event where calls cannot be captured"};
+  auto value = choice_of(options.measuring.clock,
+                         {ClockChoice::graph, ClockChoice::hot, ClockChoice::cold, ClockChoice::host,
+                          ClockChoice::profiler, ClockChoice::wall, ClockChoice::automatic});
+  value.shown_default = "graph, or hot where calls cannot be captured";
+  return value;
 }
 
 [[nodiscard]] inline args::Value mode_share_value(SessionOptions& options) {

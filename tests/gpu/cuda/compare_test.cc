@@ -393,7 +393,7 @@ TEST_CASE("what cannot be captured is refused where others are gated by the grap
                           .run();
   CHECK(result.clock == "graph");
   CHECK(result["waits"].outcome == Outcome::refused);
-  CHECK_THAT(result["waits"].message, ContainsSubstring("--clock event"));
+  CHECK_THAT(result["waits"].message, ContainsSubstring("--clock hot"));
   INFO(result["too"].judgements.at(0).message);
   CHECK(result["too"].judgements.at(0).verdict == pace::Verdict::passed);
 }
