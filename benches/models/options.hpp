@@ -260,7 +260,7 @@ struct RefusedOption {
        {"--compat", "as torchbench does it, flaws included", args::flag(settings.compat)},
        {"--gate", "pace: exit code 42 if any row failed (always so in accuracy runs, with --no-slower-than, in tests)",
         args::flag(line.gate)},
-       {"--allow-undecided", "pace: exit code 0, not 43, if guards were let through of which nothing could be proven",
+       {"--allow-undecided", "pace: exit code 0, not 43, if guards were let through undecided",
         args::on_or_off(line.allow_undecided)},
        {"--allow-unmeasured", "pace: exit code 0, not 4, if no model could be run here",
         args::on_or_off(line.allow_unmeasured)},

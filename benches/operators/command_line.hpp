@@ -183,8 +183,7 @@ namespace detail {
         args::flag(line.forward_backward)},
        {"--timer",
         "time as a timer of PyTorch's or Triton's does, once for each sample of pace's: on a CPU benchmark_cpu, on a "
-        "GPU "
-        "the others",
+        "GPU the others",
         args::one_of(line.timer, foreign_timers)},
        Option("--count-instructions",
               "instructions of one call in the place of times: callgrind runs the program under Valgrind's Callgrind, "

@@ -66,8 +66,7 @@ inline void enter_callgrind(const std::vector<std::string>& arguments) {
 #ifndef PACE_HAS_CALLGRIND
   throw Unsupported(
       "--count-instructions callgrind: this program was compiled without valgrind/callgrind.h; install Valgrind "
-      "(Debian: "
-      "sudo apt-get install valgrind) and compile it again, or give --count-instructions perf");
+      "(Debian: sudo apt-get install valgrind) and compile it again, or give --count-instructions perf");
 #endif
   const std::string folder =
       pace::detail::make_folder_in(std::filesystem::temp_directory_path(), "pace-callgrind-").string();

@@ -308,8 +308,7 @@ template <class Line>
        {"--no-slower-than", "fail a runner that is proven to take more than this times the baseline's time for a step",
         args::factor(line.no_slower_than)},
        {"--compat",
-        "fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, "
-        "and "
+        "fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, and "
         "with JSON no word of runners that fail",
         args::flag(line.compat)}}};
 }

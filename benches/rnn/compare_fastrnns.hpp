@@ -210,8 +210,7 @@ inline void print_comparison(const std::vector<TimePair>& pairs, CompareFormat f
   try {
     if (args::parse(options, {argv + std::min(argc, 1), argv + argc}, {.words = &files}).help) {
       out << "bazel run //benches/rnn:compare_fastrnns -- base.json diff.json OPTIONS: times of two runs, each of "
-             "fastrnns "
-             "--print-json oss, or of pytest-benchmark\n"
+             "fastrnns --print-json oss, or of pytest-benchmark\n"
           << args::help(options);
       return 0;
     }

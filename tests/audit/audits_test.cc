@@ -387,16 +387,16 @@ TEST_CASE("an exception on values which pace made has the values and the remedy 
     std::string which, remedy;
   };
   const double largest = given.abs().max().item<double>();
-  const auto tried = GENERATE_COPY(
-      Case{[=](const at::Tensor& x) { return !x.equal(given); },
-           "pace drew those of operand tensor 0 (varied at random",
-           "about the values given, choose other unseen values or none (check::CheckOptions::unseen_values = scaled or "
-           "none in C++, --audit off on a command line)"},
-      Case{
-          [=](const at::Tensor& x) { return x.abs().max().item<double>() > 2 * largest; },
-          "pace tried large values (the operands times 64)",
-          "about the values given, leave such values out: check::CheckOptions::edge_values = false in C++, --audit off "
-          "on a command line"});
+  const auto tried = GENERATE_COPY(Case{[=](const at::Tensor& x) { return !x.equal(given); },
+                                        "pace drew those of operand tensor 0 (varied at random",
+                                        "if the code relies on special values, choose other unseen values or none "
+                                        "(check::CheckOptions::unseen_values = scaled or "
+                                        "none in C++, --audit off on a command line)"},
+                                   Case{[=](const at::Tensor& x) { return x.abs().max().item<double>() > 2 * largest; },
+                                        "pace tried large values (the operands times 64)",
+                                        "if the code relies on special values, leave such values out: "
+                                        "check::CheckOptions::edge_values = false in C++, --audit off "
+                                        "on a command line"});
   const auto result = pace::compare("case", given)
                           .options(many_rounds())
                           .baseline("old", add)

@@ -605,7 +605,7 @@ TEST_CASE("an ill-formed comparison is an error, before anything runs") {
                        pace::Error,
                        Message("comparison 'x': expects something of 'b', which is not one of its candidates"));
   CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).expect(pace::SpeedupAtLeast(1)).run(), pace::Error,
-                       Message("comparison 'x': expects something of its candidates, of which it has none; try: add "
+                       Message("comparison 'x': expects something of its candidates, and has none; try: add "
                                "one by .candidate(name, function)"));
   for (const double amount : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK_THROWS_MATCHES(pace::compare("x").baseline("a", nothing).bytes(amount).run(), pace::Error,

@@ -329,7 +329,7 @@ Controls: the baseline against itself: 1.001x [0.9990x, 1.002x], slowed to 0.952
 
 # a process for each side
 Each implementation ran in a process of its own (--isolate sides). Each sample includes 300 ns to start it and
-to report its end: 6 % of the fastest one's, by which speed-ups may look nearer to 1 than they are. Memory
+to report its end: 6 % of the fastest one's, so that speed-ups may look nearer to 1 than they are. Memory
 lies differently in each process, so that identical code differs by some tenths of a percent; try: --processes
 12 for a limit that close.
 
@@ -395,7 +395,7 @@ comparison 'case': expects something of 'b', which is not one of its candidates
 comparison 'case': expects something to be faster than 'c', which is not one of its implementations
 
 # no candidate
-comparison 'case': expects something of its candidates, of which it has none; try: add one by .candidate(name,
+comparison 'case': expects something of its candidates, and has none; try: add one by .candidate(name,
 function)
 
 # an unknown phase

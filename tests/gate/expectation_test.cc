@@ -70,7 +70,7 @@ TEST_CASE("a judgement gives the figures, the threshold and what to do") {
   const auto slow = SpeedupAtLeast(1.2).judge(candidate(0.49, 0.5, 0.51));
   CHECK(slow.message ==
         "'fused' is 0.500x as fast as the baseline [0.490x, 0.510x] at 95 %, all of it below 1.20x\n"
-        "try: make the implementation faster, or lower what is expected of it");
+        "try: make the implementation faster, or lower the expectation");
   const auto guard = NoSlowerThan(1.1).judge(candidate(0.5, 0.5, 0.5));
   CHECK(guard.message ==
         "'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 95 %, all of it above 1.10x\n"

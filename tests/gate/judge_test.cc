@@ -317,7 +317,7 @@ TEST_CASE("one call in thirty that takes a hundred times longer fails guards of 
 }
 
 TEST_CASE("a verdict near its limit says that it is about this process, and what judges several") {
-  const std::string several = "so that this verdict is about this process", remedy = "--processes 12, which judges up";
+  const std::string several = "so this verdict is about this process", remedy = "--processes 12, which judges up";
   for (const double slower : {1.015, 1.025}) {
     const auto guard = NoSlowerThan(1.02).judge(sampled(1 / slower, 0.002, 400));
     INFO(guard.message);

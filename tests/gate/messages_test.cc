@@ -148,7 +148,7 @@ passed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, all o
 # one that does not
 failed: 'fused' is 1.00x as fast as the baseline [1.00x, 1.00x] at 98.9 %, all of it below 1.20x (wrongly
 passed: 0.1 %, wrongly failed: 1 %; 20 cycles)
-try: make the implementation faster, or lower what is expected of it
+try: make the implementation faster, or lower the expectation
 
 # a guard that fails
 failed: 'fused' takes 2.00x the baseline's time [2.00x, 2.00x] at 98.9 %, all of it above 1.10x (wrongly

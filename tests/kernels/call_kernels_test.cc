@@ -135,7 +135,7 @@ TEST_CASE("a provider that fails on one kernel costs no other its figures") {
   CHECK_FALSE(report.kernels[0].bytes);
   CHECK(report.kernels[0].profiled);
   CHECK(report.kernels[1].bytes == 8e3);
-  CHECK(report.notes == std::vector<std::string>{"cpp_fused_add_0: what is recorded of it could not be had: its record "
+  CHECK(report.notes == std::vector<std::string>{"cpp_fused_add_0: its record could not be read: its record "
                                                  "cannot be read"});
 }
 

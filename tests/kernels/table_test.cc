@@ -158,15 +158,14 @@ TEST_CASE("a report by ranges gives the spread of each kernel, and what recordin
   product.profiled = KernelTime{18us, 17us, 19us};
   std::ostringstream out;
   pace::kernel::print_table(made, out);
-  CHECK(
-      squeezed(out.str()) ==
-      "block on a processor, 2 threads: 2 kernels; 60.0 us a call, of which kernels 54.0 us (90 %), without the 300 ns "
-      "that recording them adds\n"
-      "3 ranges of other threads are not among them: they run at the same time\n"
-      " kernel kind time least most share GB/s of peak\n"
-      " cpp_fused_add_0 POI 36.0 us 35.0 us 40.0 us 60 % 2.50 25 %\n"
-      " aten::mm UNK 18.0 us 17.0 us 19.0 us 30 %\n"
-      " not in any listed kernel 6.00 us 10 %\n");
+  CHECK(squeezed(out.str()) ==
+        "block on a processor, 2 threads: 2 kernels; 60.0 us a call; kernels take 54.0 us (90 %), without the 300 ns "
+        "that recording them adds\n"
+        "3 ranges of other threads are not among them: they run at the same time\n"
+        " kernel kind time least most share GB/s of peak\n"
+        " cpp_fused_add_0 POI 36.0 us 35.0 us 40.0 us 60 % 2.50 25 %\n"
+        " aten::mm UNK 18.0 us 17.0 us 19.0 us 30 %\n"
+        " not in any listed kernel 6.00 us 10 %\n");
   std::ostringstream some, busy;
   pace::kernel::print_table(made, some, false, 60, [](const Kernel& kernel) { return kernel.name == "aten::mm"; });
   CHECK_THAT(some.str(), !ContainsSubstring("not in any listed kernel"));
@@ -218,11 +217,10 @@ TEST_CASE("what the list lacks is said below it") {
   pace::kernel::print_table(made, none);
   CHECK_THAT(none.str(), !ContainsSubstring("conditional"));
   made.conditionals = 2;
-  made.notes = {"ggg: what is recorded of it could not be had: no such file"};
+  made.notes = {"ggg: its record could not be read: no such file"};
   pace::kernel::print_table(made, some);
-  CHECK_THAT(some.str(),
-             EndsWith("\nggg: what is recorded of it could not be had: no such file\n2 conditional nodes of the graph "
-                      "(if, while or switch): kernels in the bodies are neither listed nor timed alone\n"));
+  CHECK_THAT(some.str(), EndsWith("\nggg: its record could not be read: no such file\n2 conditional nodes of the graph "
+                                  "(if, while or switch): kernels in the bodies are neither listed nor timed alone\n"));
   made.conditionals = 1;
   CHECK_THAT(pace::kernel::notes_of(made).back(), StartsWith("1 conditional node of the graph"));
   made.bodies_profiled = true;

@@ -308,8 +308,7 @@ TEST_CASE("a candidate that cannot be captured does not change what the others a
   CHECK(result.clock == "graph");
   CHECK(result["b"].outcome == Outcome::refused);
   CHECK_THAT(result["b"].message, ContainsSubstring("cannot be timed by the graph clock") &&
-                                      ContainsSubstring("--clock hot") &&
-                                      ContainsSubstring("it waits for the device"));
+                                      ContainsSubstring("--clock hot") && ContainsSubstring("it waits for the device"));
   CHECK(result["c"].judgements.at(0).verdict == pace::Verdict::passed);
   CHECK_FALSE(pace::AsExpected().examine(result).met);
   // Without a baseline in a graph, there is nothing to be gated on there.

@@ -230,7 +230,7 @@ TEST_CASE("--save-baseline and --baseline: the same machine, another one, and no
   const auto slower = run("--process-spread 0.001 --baseline-margin 0.9 --baseline " + base);
   CHECK(slower.code == 42);
   CHECK_THAT(slower.err,
-             ContainsSubstring("2 implementations do not meet what is expected against the stored baseline"));
+             ContainsSubstring("2 implementations do not meet the expectation against the stored baseline"));
   const auto other = run("--threads 2 --baseline " + base);
   CHECK(other.code == 1);
   CHECK_THAT(other.err, ContainsSubstring("is of another machine or build: libtorch_threads was \"1\" and is \"2\""));

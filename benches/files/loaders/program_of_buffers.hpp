@@ -128,8 +128,7 @@ class ProgramOfBuffers {
                                            const std::string& what) {
     return content.path() + ": a copy of it does not fit: " + parent.string() + ' ' + what +
            "; why: calls write to its buffers, and NativeRT takes these from pace as inputs of a copy; try: TMPDIR "
-           "with "
-           "a folder that has more";
+           "with a folder that has more";
   }
 
   Folder folder_;

@@ -104,8 +104,7 @@ namespace detail {
 /// For the user: how any program in C++ differs from operator_benchmark.
 inline constexpr const char* differences_of_execution_times =
     "as PyTorch's operator_benchmark, but: operators are called from C++, without Python's share of each call; values "
-    "are "
-    "drawn by a generator with a seed, and indices lie in range";
+    "are drawn by a generator with a seed, and indices lie in range";
 
 /// The flow of operator_benchmark: each selected call by `eager` (its mode Eager) and `torchscript` (JIT), its forward
 /// pass, its backward passes, or both. Nothing is compared or judged.

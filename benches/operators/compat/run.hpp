@@ -58,10 +58,9 @@ struct Summary {
 /// For the user: how any program in C++ differs from the originals.
 inline constexpr const char* differences =
     "as PyTorch's operatorbench.py, but: operators are called from C++, without Python's share of each call; "
-    "AOTInductor "
-    "compiles ahead, for several operators at once, and each one's elapsed time holds its share of that; values are "
-    "drawn "
-    "from the original's ranges by a generator with a seed; indices lie in range, where the original's are random";
+    "AOTInductor compiles ahead, for several operators at once, and each one's elapsed time holds its share of that; "
+    "values are drawn from the original's ranges by a generator with a seed; indices lie in range, where the "
+    "original's are random";
 
 /// A generation's flow in two steps: the constructor checks the options, the inputs and the output file, before
 /// anything is measured. See run().

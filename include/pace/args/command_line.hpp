@@ -84,7 +84,7 @@ class Option {
   [[nodiscard]] const std::string& implied() const { return implied_; }
   /// Why the option is never accepted; empty: it is accepted.
   [[nodiscard]] const std::string& refusal() const { return refusal_; }
-  /// Options of which one must be given as well; empty: none need be.
+  /// One of these options must be given as well; empty: none need be.
   [[nodiscard]] const std::vector<std::string>& needed() const { return needs_; }
   /// Options that must not be given as well.
   [[nodiscard]] const std::vector<std::string>& excluded() const { return excludes_; }

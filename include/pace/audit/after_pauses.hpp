@@ -52,6 +52,6 @@ inline std::string AfterPauses::find_fault(Implementation& implementation) {
     if (own <= most_times * norm + slack) return {};
   }
   return "a call takes " + format_time(own) + " after a pause, and took " + format_time(usual) +
-         " in the rounds; that of the baseline takes " + format_time(norm) + ": it is fast only in calls in a row";
+         " in the rounds; the baseline's takes " + format_time(norm) + ": it is fast only in calls in a row";
 }
 }  // namespace pace::detail

@@ -158,7 +158,7 @@ class OnCpu {
   return shortest / static_cast<double>(burst.iterations);
 }
 
-/// Share by which the baseline must have become slower. It must show beyond the intervals of its times alone, and in
+/// The baseline must have become slower by this share. It must show beyond the intervals of its times alone, and in
 /// pairs of bursts here and in a process without candidates.
 inline constexpr double slowed_share = 0.25;
 /// The same without such a process, which shows whether the machine has become slower.

@@ -64,10 +64,10 @@ struct HeldSpeed {
   return gate::likely_excess_of(in_rounds, on_unseen_values) > 1;
 }
 
-/// The longest time of the baseline on unseen values that counts. Before any candidate, it learns by which factor calls
-/// take longer there than repeated ones. After the rounds, a call counts up to this factor of its time in the rounds,
-/// and `slowed_share` more. If that limit decides, the machine may have become slower: a process without candidates
-/// then times the baseline at the same moment.
+/// The longest time of the baseline on unseen values that counts. Before any candidate, it learns how many times longer
+/// calls take longer there than repeated ones. After the rounds, a call counts up to this factor of its time in the
+/// rounds, and `slowed_share` more. If that limit decides, the machine may have become slower: a process without
+/// candidates then times the baseline at the same moment.
 class BaselineLimit {
  public:
   /// Returns the time of a call of the baseline on unseen values; nothing without such a process, or an answer within

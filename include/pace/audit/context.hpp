@@ -151,7 +151,7 @@ struct AuditContext {
                                                   const std::vector<std::size_t>& kept) const {
     return '\'' + prepared.result.implementations[implementation.index].name +
            "' keeps what it derives from operand tensor " + listed(kept) +
-           " (counted from 0): its time is that of calls between which " +
+           " (counted from 0): its time is for calls between which " +
            (kept.size() == 1 ? "that one does" : "these do") + " not change.";
   }
   /// Whether it was found to keep something derived from an operand.

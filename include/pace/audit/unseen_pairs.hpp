@@ -74,7 +74,7 @@ class UnseenPairs {
   [[nodiscard]] bool is_untimed() const { return untimed_; }
   /// The time that the pairs wanted last would have taken.
   [[nodiscard]] Nanoseconds wanted() const { return std::max(all_.wanted, context_.clock.now() - all_.start); }
-  /// Lower quartile of the share of a call's time by which its output takes longer to be read than the baseline's.
+  /// How much longer its output takes to be read than the baseline's, in shares of a call's time: the lower quartile.
   [[nodiscard]] double work_afterwards() const {
     return afterwards_.size() < fewest_pairs ? 0 : stats::quantile(stats::sorted(afterwards_), 0.25);
   }

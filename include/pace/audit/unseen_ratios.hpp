@@ -71,7 +71,7 @@ inline constexpr Nanoseconds longer_in_few_calls{2e3};
 
 /// Returns ln(time of the baseline / own time) on unseen values. `usual` and `usual_own` are times in the rounds. The
 /// first calls after a write take longer by a time, not by a share. So up to `most` is subtracted from both if that
-/// raises the ratio; own time stays at least that of the rounds.
+/// raises the ratio; own time stays at least the time in the rounds.
 [[nodiscard]] inline double log_ratio_on_unseen_values(Nanoseconds baseline, Nanoseconds own, Nanoseconds usual,
                                                        Nanoseconds usual_own, Nanoseconds most = longer_in_few_calls) {
   const Nanoseconds more = std::clamp(baseline - usual, Nanoseconds(0), most);

@@ -1,4 +1,4 @@
-// The exceptions of pace, whose messages say what is wrong, where, and what was expected.
+// The exceptions of pace. Their messages name the fault, its place, and the expectation.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ struct Location {
   }
 };
 
-/// Base of all exceptions that pace throws. The message says what is wrong and what was expected.
+/// Base of all exceptions that pace throws. The message names the fault and the expectation.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

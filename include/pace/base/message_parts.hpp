@@ -15,7 +15,7 @@ namespace pace {
 /// Stands between a reason and a remedy where both are one line.
 inline constexpr std::string_view before_remedy = "; try: ";
 
-/// A message in parts, of which the last two may be empty.
+/// A message in parts. The last two may be empty.
 struct MessageParts {
   std::string what = {};    ///< the case, with its figure
   std::string why = {};     ///< the reason, as a clause

@@ -58,7 +58,8 @@ struct Character {
   return length;
 }
 
-/// Returns `text` with U+FFFD for what is no UTF-8, as JSON files have it, so that a name is the same in all files.
+/// Returns `text` with U+FFFD in place of bytes that are no UTF-8, as JSON files have it, so that a name is the same in
+/// all files.
 [[nodiscard]] inline std::string valid_utf8(std::string_view text) {
   std::string out;
   out.reserve(text.size());

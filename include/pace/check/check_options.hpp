@@ -153,8 +153,7 @@ inline void validate(const CheckOptions& options) {
   switch (options.method) {
     case Method::order_free:
       return "Rows of outputs are compared in any order, as declared (order_free); outputs with equally many rows have "
-             "one "
-             "order.";
+             "one order.";
     case Method::sign_free:
       return "Vectors of the outputs are compared up to their signs, as declared (sign_free).";
     case Method::ties:
@@ -163,8 +162,7 @@ inline void validate(const CheckOptions& options) {
              std::to_string(options.ties_dim) + ", as declared (ties).";
     case Method::random:
       return "Outputs are random numbers, as declared (random): their means, variances, shares of zeros and "
-             "correlations "
-             "are compared, not their values.";
+             "correlations are compared, not their values.";
     case Method::custom:
       return "Outputs are compared by the function given to compare_outputs().";
     default:

@@ -101,7 +101,7 @@ inline constexpr std::array<std::string_view, 19> unmakable_dtypes{
   return detail::dtype_names[static_cast<std::size_t>(dtype)].torch_name;
 }
 
-/// Whether PyTorch calls `word` a dtype of which no tensor can be made from its shape alone.
+/// Whether `word` is a dtype of PyTorch whose tensors need more than a shape.
 [[nodiscard]] constexpr bool is_unmakable_dtype(std::string_view word) {
   for (const auto name : detail::unmakable_dtypes)
     if (name == word) return true;

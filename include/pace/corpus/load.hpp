@@ -19,8 +19,8 @@ namespace pace::corpus::detail {
 /// Largest file that is read. Files of recorded models have a megabyte or two.
 inline constexpr std::size_t most_bytes = std::size_t{1} << 30;
 
-/// The whole file. Throws InputError for what is no text file, cannot be read (see read_file), or has more than `most`
-/// bytes.
+/// The whole file. Throws InputError for a file that is no text, cannot be read (see read_file), or has more than
+/// `most` bytes.
 [[nodiscard]] inline std::string read_text_file(const std::filesystem::path& path, bool pipes = true,
                                                 std::size_t most = most_bytes) {
   return read_file(path.string(), "recorded operator inputs", {.most_bytes = most, .text_only = true, .pipes = pipes});

@@ -36,7 +36,7 @@ inline std::string scan_dotted_name(Cursor& cursor) {
   return text + "or torch.NAME)";
 }
 
-/// `f16`, `'f16'` or `torch.float16`. Throws Unsupported for a dtype of which no tensor can be made.
+/// `f16`, `'f16'` or `torch.float16`. Throws Unsupported for a dtype without tensors.
 inline DType scan_dtype(Cursor& cursor) {
   cursor.skip_space();
   const std::size_t start = cursor.position();

@@ -22,7 +22,7 @@ struct None {
   friend bool operator==(const None&, const None&) = default;  ///< always true
 };
 
-/// `T([2, 3], f16)` or `T([2, 3], f16, stride=(1, 2))`: a tensor of which only the metadata is recorded. Sizes and
+/// `T([2, 3], f16)` or `T([2, 3], f16, stride=(1, 2))`: a tensor, recorded by its metadata alone. Sizes and
 /// strides count elements.
 struct TensorSpec {
   std::vector<std::int64_t> sizes;                                         ///< elements in each dimension

@@ -56,7 +56,7 @@ struct Figures {
 [[nodiscard]] inline const char* advice(const Demand& demand) {
   if (demand.quantity == Quantity::time) return "make the implementation faster, or allow more time";
   return demand.burden == Burden::guard ? "find what made it slower, or allow more"
-                                        : "make the implementation faster, or lower what is expected of it";
+                                        : "make the implementation faster, or lower the expectation";
 }
 
 /// Such as ` by the graph clock`; empty with one clock.
@@ -216,7 +216,7 @@ inline void finish_message(MessageParts said, const Demand& demand, double centr
     const MessageParts near{
         "",
         "within " + format_percent(apart) +
-            " of the limit, by which processes of one program may differ, so that this verdict is about this process",
+            " of the limit. Processes of one program may differ by that, so this verdict is about this process",
         judgement.speed && !demand.of_tails_alone() ? "--processes 12, which judges up to 12 processes together"
                                                     : "a limit that is farther away"};
     judgement.near_limit = near.why + "; try: " + near.remedy;

@@ -26,7 +26,7 @@ struct Activity {
   Nanoseconds duration{};    ///< until its end
   std::int64_t stream = 0;   ///< stream in which it ran, by the profiler's numbers
   /// The call of the host that queued it, by the profiler's numbers, which rise with the calls of a process. All nodes
-  /// of a graph have that of the launch; 0: not known.
+  /// of a graph have the launch's; 0: not known.
   std::uint64_t correlation = 0;
 };
 

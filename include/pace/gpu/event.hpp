@@ -59,7 +59,7 @@ class EventClock final : public timing::Clock {
 
   /// Takes a sample behind blocks. If a batch cannot be queued in time, its block is released, and the sample is taken
   /// again, from its preparation on, with batches of half the size. All subjects have batches of the same size, since
-  /// what is compared must be timed in the same way. If not even one call of a subject can be queued in time, none is
+  /// all sides must be timed in the same way. If not even one call of a subject can be queued in time, none is
   /// blocked any more.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     // A step with phases has more launches than a stream's queue holds, and the host's time is a part of its time.

@@ -33,7 +33,7 @@ template <class Segments>
   return held;
 }
 
-/// Returns the memory of `regions` without that of `hole`.
+/// Returns the memory of `regions` outside of `hole`.
 [[nodiscard]] inline std::vector<MemoryRegion> without(const std::vector<MemoryRegion>& regions,
                                                        const MemoryRegion& hole) {
   const std::uintptr_t hole_end = hole.address + hole.bytes;

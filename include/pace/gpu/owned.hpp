@@ -51,13 +51,13 @@ template <Device D>
   return {device, device.make_buffer(bytes)};
 }
 
-/// Two events, around what is timed.
+/// Two events, around timed work.
 template <Device D>
 struct EventPair {
   /// Makes both events.
   explicit EventPair(D& device) : start(own_event(device)), stop(own_event(device)) {}
-  Owned<D, typename D::Event> start;  ///< recorded before what is timed
-  Owned<D, typename D::Event> stop;   ///< recorded after what is timed
+  Owned<D, typename D::Event> start;  ///< recorded before the work
+  Owned<D, typename D::Event> stop;   ///< recorded after the work
 };
 
 /// Makes a stream the current one for the lifetime of the object.

@@ -40,7 +40,7 @@ class ProfilerClock final : public timing::Clock {
   }
 
   /// Takes a sample. Throws Unsupported for a subject with phases. With ProfilerClockOptions::cold, throws Error unless
-  /// all calls have the same number of activities, by which their ends are found.
+  /// all calls have the same number of activities, which shows where each ends.
   Nanoseconds sample(timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
     if (subject.phases() != nullptr)
       throw Unsupported("the profiler's clock does not tell the phases of an iteration apart; expected another clock");

@@ -13,7 +13,7 @@ namespace pace::gpu {
 /// Code that queues work behind a block may have to wait for the device, and so for the block: to load a module on
 /// first use, to get memory from the driver, or because the queue of launches is full. Therefore an alarm of the device
 /// releases the stream after a time-out. Blocks have increasing numbers, so that a late device cannot mistake the
-/// release of one block for that of the next.
+/// release of one block for the next one's.
 template <Device D>
 class StreamBlocker {
  public:

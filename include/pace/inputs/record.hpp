@@ -255,7 +255,7 @@ class Recorder {
   /// (see is_non_compute) are left out if `skip_non_compute`.
   [[nodiscard]] std::string text(bool skip_non_compute = true) const { return recording_->text(skip_non_compute); }
 
-  /// Returns the names of operators of which a call could not be recorded, with the reason for the first such call.
+  /// Returns the operators with a call that could not be recorded, and the reason for their first such call.
   [[nodiscard]] std::map<std::string, std::string> skipped() const { return recording_->skipped(); }
 
   /// Stops recording and writes text() to `file`; makes the directory if it is missing. Returns and throws as write()

@@ -276,7 +276,7 @@ inline constexpr double largest_handshake_share = 0.01;
   }
   if (handshake > largest_handshake_share * shortest)
     note += ": " + format_percent(handshake / shortest) +
-            " of the fastest one's, by which speed-ups may look nearer to 1 than they are";
+            " of the fastest one's, so that speed-ups may look nearer to 1 than they are";
   return note +
          ". Memory lies differently in each process, so that identical code differs by some tenths of a percent; try: "
          "--processes 12 for a limit that close.";

@@ -38,7 +38,7 @@ template <class Body>
 inline std::vector<Build> learn(const std::vector<Provider>& providers, Kernel& kernel, KernelReport& report) {
   std::vector<Build> builds;
   if (const auto failure = failure_of([&] { builds = apply_knowledge(providers, kernel); }); !failure.empty())
-    report.notes.push_back(kernel.name + ": what is recorded of it could not be had: " + failure);
+    report.notes.push_back(kernel.name + ": its record could not be read: " + failure);
   return builds;
 }
 

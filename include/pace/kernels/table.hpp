@@ -114,7 +114,7 @@ inline void print_totals(const KernelReport& report, std::ostream& out) {
 
 /// Prints the totals of a report by ranges.
 inline void print_range_totals(const KernelReport& report, std::ostream& out) {
-  out << "; " << format_time(report.whole) << " a call, of which kernels " << format_time(report.sum()) << " ("
+  out << "; " << format_time(report.whole) << " a call; kernels take " << format_time(report.sum()) << " ("
       << format_percent(report.explained()) << "), without the " << format_time(report.recording)
       << " that recording them adds\n";
   if (report.elsewhere > 0)

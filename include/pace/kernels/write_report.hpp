@@ -20,9 +20,8 @@ namespace pace::kernel {
 [[nodiscard]] inline std::string_view csv_header() {
   return "call,device,whole_ns,explained,peak_bytes_per_s,kernel,symbol,category,share,in_place_ns,in_place_least_ns,"
          "in_place_most_ns,hot_ns,hot_least_ns,hot_most_ns,cold_ns,cold_least_ns,cold_most_ns,bytes,bytes_per_s,"
-         "registers,"
-         "spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone,counted_bytes,"
-         "cluster_x,cluster_y,cluster_z,cooperative,attributes,overlaps,restored_bytes,runs\n";
+         "registers,spills,shared_bytes,grid_x,grid_y,grid_z,block_x,block_y,block_z,occupancy,why_not_alone,counted_"
+         "bytes,cluster_x,cluster_y,cluster_z,cooperative,attributes,overlaps,restored_bytes,runs\n";
 }
 
 namespace detail {

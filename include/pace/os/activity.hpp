@@ -91,11 +91,11 @@ class UnseenValuesInUse {
   /// Enters nothing.
   UnseenValuesInUse() = default;
   /// `which` says where the values come from, as a clause such as `pace tried large values`. `remedy` completes the
-  /// clause `if the code relies on what is special about the values given, ...`.
+  /// clause `if the code relies on special values, ...`.
   UnseenValuesInUse(std::string_view which, std::string_view remedy) : before_(activity()->unseen_values) {
     Activity::write(activity()->unseen_values, Activity::longest_remark,
                     "This was a call on unseen values: " + std::string(which) +
-                        "; try: if the code relies on what is special about the values given, " + std::string(remedy));
+                        "; try: if the code relies on special values, " + std::string(remedy));
   }
   UnseenValuesInUse(const UnseenValuesInUse&) = delete;
   UnseenValuesInUse& operator=(const UnseenValuesInUse&) = delete;

@@ -31,7 +31,7 @@ struct ConsoleStyle {
   std::function<std::size_t()> width = [] { return width_without_terminal; };
 };
 
-/// Prints a line for each candidate of a case: its time and that of the baseline, its speed-up with the interval, and
+/// Prints a line for each candidate of a case: its time and the baseline's, its speed-up with the interval, and
 /// the verdict; in a narrow terminal the time of the baseline is left out. What is wrong, failed, undecided or invalid
 /// is explained below its line. With ConsoleStyle::blocks it prints a block for each case: its name, a row for each
 /// implementation, and below a row its mean and 99 % quantile if they lie far above the median, and the messages and
@@ -80,7 +80,7 @@ class ConsoleSink final : public Sink {
 
   [[nodiscard]] static std::vector<Cell> row(const ImplementationResult& each);
 
-  /// Returns the cells of a line about `each`; `name` is that of the case.
+  /// Returns the cells of a line about `each`; `name`: of the case.
   [[nodiscard]] std::vector<Cell> cells(const std::string& name, const Result& result,
                                         const ImplementationResult& each) const;
 
@@ -101,7 +101,7 @@ class ConsoleSink final : public Sink {
   /// How much was measured, which explains intervals that are too wide.
   [[nodiscard]] static std::string effort(const Result& result);
 
-  /// "cold 8.1 us 1.20x [1.18x, 1.21x], hot ...": the timing modes of a GPU, of which the row shows the gate's.
+  /// "cold 8.1 us 1.20x [1.18x, 1.21x], hot ...": the timing modes of a GPU. The row shows the gate's.
   [[nodiscard]] static std::string modes(const ImplementationResult& each);
 
   /// "mean 5.00 us, 99 % quantile 8.00 us, speed-up of the means 1.60x"; empty if the median, which the row shows, is

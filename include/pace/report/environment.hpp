@@ -20,7 +20,7 @@ namespace pace::report {
 /// Machine, program and commit of a measurement. A fact that is not known is empty (texts, optionals) or 0.
 struct Environment {
   std::string date_utc;             ///< ISO 8601, when this was read
-  std::string hostname;             ///< name of the machine; that of /run/pace/machine, if a worker has that file
+  std::string hostname;             ///< name of the machine, from /run/pace/machine if a worker has that file
   std::string command_line;         ///< the program and its arguments, quoted for a shell
   std::string cpu;                  ///< name of the processor
   unsigned cores = 0;               ///< cores that the process may use

@@ -72,7 +72,7 @@ template <class Owner>
 
 /// Describes a type by a specialisation. That for a struct has `name`, which is a heading of the page of keys, and
 /// `fields`, a tuple of Field, Derived and FurtherKeys in the order in which keys are written. That for an enumeration
-/// has `values`, each of which is written as the text that `to_string` returns.
+/// has `values`, written as the texts that `to_string` returns.
 template <class T>
 struct Schema;
 

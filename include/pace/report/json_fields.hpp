@@ -52,7 +52,7 @@ template <class T>
         const bool exists = row.only_if == nullptr || value.*row.only_if;
         json.emplace(row.key, exists ? write_value(value.*row.member) : Json(nullptr));
       } else if constexpr (requires { row.map; }) {
-        for (const auto& [key, text] : value.*row.map) json.emplace(key, text);  // keeps what is there
+        for (const auto& [key, text] : value.*row.map) json.emplace(key, text);  // keeps earlier keys
       } else {
         json.emplace(row.key, write_value((value.*row.function)()));
       }

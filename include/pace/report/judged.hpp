@@ -22,8 +22,8 @@ namespace pace::report {
 /// Returns whether the outputs are right (true) or wrong (false); none if they were never compared.
 [[nodiscard]] std::optional<bool> is_correct(const ImplementationResult& result);
 
-/// Returns the message of an outcome that is not `measured`, then that of each judgement that did not pass, with "; "
-/// between them.
+/// Returns the message of an outcome that is not `measured`, then the messages of judgements that did not pass, with ";
+/// " between them.
 [[nodiscard]] std::string all_messages(const ImplementationResult& result);
 
 /// Returns one line for a gate that is open although nothing was proven; empty for every other gate.

@@ -42,7 +42,7 @@ struct ProcessEvidence {
 };
 
 /// Two-sample test of "the centre is at or below `threshold`" and "at or above". Within a process samples share one
-/// placement, one layout, one state of the machine: the process is what is drawn at random, so it is the unit. With
+/// placement, one layout, one state of the machine: processes are drawn at random, so the process is the unit. With
 /// `fewest_freedom` degrees of freedom Student's two-sample t-test for equal variances (exact for normal numbers);
 /// with fewer, or if the user states a `spread`, a normal test with that spread. The number of processes must have been
 /// fixed beforehand. Neither side may be empty.

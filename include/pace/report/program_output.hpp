@@ -42,7 +42,7 @@ struct OutputPlace {
   return place;
 }
 
-/// Sets what is called before text is printed; null: nothing is.
+/// Sets the function to call before text is printed; null: none.
 inline void clear_before_text(std::function<void()> clear) {
   auto& place = output_place();
   const std::lock_guard lock(place.mutex);

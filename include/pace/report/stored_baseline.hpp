@@ -24,7 +24,7 @@ namespace pace::report {
 /// mitigations change times.
 [[nodiscard]] const std::vector<std::string>& identity_keys();
 
-/// Returns the keys of a result that must be equal as well: what was measured, and by which clock.
+/// Returns the keys of a result that must be equal as well: the inputs, the implementations and the clock.
 [[nodiscard]] const std::vector<std::string>& measurement_keys();
 
 /// Returns a sentence that names the measurement_keys() which differ between two results of one name; empty if none
@@ -79,7 +79,7 @@ struct Found {
 
 }  // namespace detail
 
-/// Returns the expectation in words; `reference` names what is compared with.
+/// Returns the expectation in words; `reference` names the side to compare with.
 [[nodiscard]] std::string describe(const Settings& settings, const std::string& reference);
 
 /// Returns the verdict on one implementation: its rows now, one per process, against its rows then. The error rates are
@@ -92,7 +92,7 @@ struct Found {
 /// Baselines stored by earlier processes, for judging results of this one as they come.
 class StoredBaseline {
  public:
-  /// `environment` is that of this process, and `now` is in seconds since 1970. With files of other machines, expired
+  /// `environment`: of this process. `now`: in seconds since 1970. With files of other machines, expired
   /// files or copies every judgement is `invalid` and has the reason.
   StoredBaseline(std::vector<ResultsFile> files, Settings settings, const Environment& environment, std::time_t now);
 

@@ -33,7 +33,7 @@ enum class Align { left, right };
 
 namespace detail {
 
-/// Control characters (C0, DEL, and C1, of which U+009B begins escape sequences as ESC [ does) and those that reorder
+/// Control characters (C0, DEL, and C1, whose U+009B begins escape sequences as ESC [ does) and those that reorder
 /// the text around them.
 [[nodiscard]] bool controls_terminal(char32_t code);
 
@@ -50,7 +50,7 @@ namespace detail {
 /// whole.
 [[nodiscard]] std::vector<std::string> wrap(std::string_view text, std::size_t width);
 
-/// Returns `text`, which holds no escape sequences, in at most `width` columns, of which there must be one: from the
+/// Returns `text`, which holds no escape sequences, in at most `width` columns, one or more: from the
 /// middle of longer text, characters are taken, with `…` in their place.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
 

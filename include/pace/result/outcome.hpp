@@ -86,7 +86,7 @@ inline std::ostream& operator<<(std::ostream& out, Uncompared reason) { return o
     case Uncompared::empty_or_nan:
       return "they have no elements, or are NaN throughout";
     case Uncompared::no_output:
-      return "nothing is returned, and no operand tensor that is compared is written to; try: return what is computed, "
+      return "nothing is returned, and no operand tensor that is compared is written to; try: return the outputs, "
              "write it to an operand tensor, or declare that nothing is compared (check::CheckOptions::Method::none)";
   }
   return "?";

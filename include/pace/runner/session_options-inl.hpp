@@ -38,9 +38,9 @@ template <class Enum>
 }
 
 [[nodiscard]] inline args::Value clock_value(SessionOptions& options) {
-  auto value = choice_of(options.measuring.clock,
-                         {ClockChoice::graph, ClockChoice::hot, ClockChoice::cold, ClockChoice::host,
-                          ClockChoice::profiler, ClockChoice::wall, ClockChoice::automatic});
+  auto value =
+      choice_of(options.measuring.clock, {ClockChoice::graph, ClockChoice::hot, ClockChoice::cold, ClockChoice::host,
+                                          ClockChoice::profiler, ClockChoice::wall, ClockChoice::automatic});
   value.shown_default = "graph, or hot where calls cannot be captured";
   return value;
 }
@@ -135,7 +135,7 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
          args::flag(measuring.controls)},
         {"--processes", "run everything in at most so many processes, one after another, and judge the gates by them",
          args::whole(options.processes, 1, 1000)},
-        {"--allow-undecided", "exit code 0, not 43, if guards were let through of which nothing could be proven",
+        {"--allow-undecided", "exit code 0, not 43, if guards were let through undecided",
          args::on_or_off(options.allow_undecided)},
         {"--allow-unmeasured", "exit code 0, not 4, if every test was skipped or nothing could be measured",
          args::on_or_off(options.allow_unmeasured)}}},
@@ -143,10 +143,10 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
        {{"--save-baseline", "write what was measured, for --baseline", args::file(baseline.save)},
         {"--baseline", "compare with what --save-baseline wrote on this machine; several for several processes",
          args::each(baseline.compare_with, "file", "a file name")},
-        Option("--baseline-margin", "fail what is proven to take more than this times its stored time",
+        Option("--baseline-margin", "fail cases proven to take more than this times their stored time",
                args::factor(baseline.margin))
             .by_default("1.05"),
-        Option("--baseline-expires", "for how long what is saved may be used",
+        Option("--baseline-expires", "how long the saved file may be used",
                args::number(baseline.days, 1e-3, 1e5, "30", "days"))
             .by_default("30 days"),
         Option("--process-spread", "standard deviation of times between processes, where it is known",
@@ -162,8 +162,7 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
             .by_default("300 s"),
         {"--isolate",
          "sides: time each implementation of a comparison in a process of its own, so that none can slow or help "
-         "another; "
-         "on the CPU with one thread",
+         "another; on the CPU with one thread",
          detail::choice_of(measuring.isolate, {Isolate::none, Isolate::sides})}}},
       {"GPU",
        {{"--clock", "what the gate's times on a GPU are", detail::clock_value(options)},

@@ -68,7 +68,7 @@ class BaselineGate {
     auto messages = closed_;
     messages.push_back(std::to_string(closed_.size()) +
                        (closed_.size() == 1 ? " implementation does" : " implementations do") +
-                       " not meet what is expected against the stored baseline");
+                       " not meet the expectation against the stored baseline");
     return messages;
   }
 

@@ -67,8 +67,7 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
     if (std::ranges::find(plan.constant, i) != plan.constant.end())
       complain("declares operand tensor " + std::to_string(i) +
                " by both scratch() and constant(); why: calls may overwrite a workspace, so that nothing of it stays; "
-               "try: one "
-               "of them");
+               "try: one of them");
   check::validate(plan.check);
   if (const auto baselines = std::ranges::count_if(plan.implementations, &Planned::is_baseline); baselines != 1)
     complain("needs exactly one baseline, and has " + (baselines == 0 ? "none" : std::to_string(baselines)) +
@@ -97,7 +96,7 @@ PACE_INLINE void validate(const ComparisonPlan& plan) {
                (of_time ? "candidates" : "implementations"));
     if (!of_time) continue;
     if (candidate.empty() && plan.implementations.size() == 1)
-      complain("expects something of its candidates, of which it has none; try: add one by .candidate(name, function)");
+      complain("expects something of its candidates, and has none; try: add one by .candidate(name, function)");
     const std::string& reference = expectation.demand().reference;
     if (!reference.empty() && !planned(reference, false))
       complain("expects something to be faster than '" + reference + "', which is not one of its implementations");

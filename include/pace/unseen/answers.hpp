@@ -40,9 +40,7 @@ using AddReference = std::function<void(Expected&, const OperandSet&)>;
 /// Completes the remark of UnseenValuesInUse for values that are drawn.
 inline constexpr const char* remedy_for_drawn_values =
     "choose other unseen values or none (check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a "
-    "command line), "
-    "or "
-    "write valid ones for each round by .renew_each_round(function)";
+    "command line), or write valid ones for each round by .renew_each_round(function)";
 /// ... and for those of CheckOptions::edge_values.
 inline constexpr const char* remedy_for_edge_values =
     "leave such values out: check::CheckOptions::edge_values = false in C++, --audit off on a command line";
@@ -309,7 +307,7 @@ class Answers {
       return "it returned the answer for values that had been overwritten by " + changed +
              ", so the answer was kept, not computed: " + agreement.message;
     return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
-           "; try: if it relies on what is special about the operands, choose other unseen values or none "
+           "; try: if it relies on special operands, choose other unseen values or none "
            "(check::CheckOptions::unseen_values in C++, --audit off on a command line)";
   }
 

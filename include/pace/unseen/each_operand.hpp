@@ -352,7 +352,7 @@ class EachOperand final : public Check {
     return (stale ? "it returned the answer for values that had been overwritten where "
                   : "it is right for the operands given, but not where ") +
            where + " (" + how_changed(change.way) + "): " + agreement.message +
-           "; try: if it relies on what is special about the operands, choose other unseen values or none "
+           "; try: if it relies on special operands, choose other unseen values or none "
            "(check::CheckOptions::" +
            (change.way == Way::draw ? "unseen_values" : "unseen_values, edge_values") +
            " in C++, --audit standard on a command line)";

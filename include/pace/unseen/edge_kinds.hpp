@@ -1,4 +1,4 @@
-// EdgeKind: values that random operands hardly have, and what is compared of the outputs for them.
+// EdgeKind: values that random operands hardly have, and how outputs are compared there.
 #pragma once
 
 #include <algorithm>

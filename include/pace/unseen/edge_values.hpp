@@ -124,7 +124,7 @@ class EdgeValues final : public Check {
   /// Returns the fault of an implementation that is right for the values given, as text; empty if none.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
     const std::string hint =
-        "; try: if it relies on what is special about the operands, switch this check off "
+        "; try: if it relies on special operands, switch this check off "
         "(check::CheckOptions::edge_values = false in C++, --audit off on a command line)";
     for (auto& each : learned_) {
       c10::IValue output;

@@ -68,8 +68,7 @@ struct Expected {
     if (baseline[i] && !candidate[i])
       return "output tensor " + std::to_string(i) +
              " has no autograd graph (requires_grad is false), and the baseline's has one: its gradients are lost; "
-             "try: "
-             "if none are needed, call both under c10::NoGradGuard, or switch this check off "
+             "try: if none are needed, call both under c10::NoGradGuard, or switch this check off "
              "(check::CheckOptions::check_autograd)";
   return {};
 }

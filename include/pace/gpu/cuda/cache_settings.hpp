@@ -1,4 +1,4 @@
-// CacheSettings: the settings of the L2 cache by which one call can influence the next.
+// CacheSettings: the settings of the L2 cache. One call can influence the next by them.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -89,8 +89,7 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
     if (escape || read_cache_settings(device_) == cache_settings_) return escape;
     restore_cache_settings(device_, cache_settings_);
     return "it left memory marked to stay in the L2, where the next implementation would find it; expected it to put "
-           "back the "
-           "stream's access policy and the device's limit";
+           "back the stream's access policy and the device's limit";
   }
 
   /// Returns an object whose destructor restores the stream that is current now.

@@ -120,11 +120,11 @@ inline void append_nodes(cudaGraph_t graph, bool nested, std::vector<GraphNode>&
 inline void queue_copy_or_fill(const GraphNode& node, cudaStream_t stream) {
   if (node.type == cudaGraphNodeTypeMemcpy) {
     cudaMemcpy3DParms copy{};
-    check(cudaGraphMemcpyNodeGetParams(node.node, &copy), "asking what is copied");
+    check(cudaGraphMemcpyNodeGetParams(node.node, &copy), "asking for a copy's parameters");
     check(cudaMemcpy3DAsync(&copy, stream), "copying alone");
   } else if (node.type == cudaGraphNodeTypeMemset) {
     cudaMemsetParams fill{};
-    check(cudaGraphMemsetNodeGetParams(node.node, &fill), "asking what is filled");
+    check(cudaGraphMemsetNodeGetParams(node.node, &fill), "asking for a fill's parameters");
     const auto at = reinterpret_cast<CUdeviceptr>(fill.dst);
     using Fill8 = CUresult (*)(CUdeviceptr, std::size_t, unsigned char, std::size_t, std::size_t, CUstream);
     using Fill16 = CUresult (*)(CUdeviceptr, std::size_t, unsigned short, std::size_t, std::size_t, CUstream);

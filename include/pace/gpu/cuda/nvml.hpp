@@ -105,7 +105,7 @@ class Nvml {
     return text;
   }
 
-  /// Reads the state of the GPU. Takes from 10 us to 1 ms, so call it outside of what is timed.
+  /// Reads the state of the GPU. Takes from 10 us to 1 ms, so call it outside of timed code.
   [[nodiscard]] GpuState state() const {
     constexpr int sm_clock = 1, memory_clock = 2, gpu_sensor = 0;
     GpuState state;

@@ -12,7 +12,7 @@
 
 namespace pace::cuda {
 
-/// Returns unused memory of LibTorch's allocator to the driver: all of it, or that of one pool.
+/// Returns unused memory of LibTorch's allocator to the driver: all of it, or one pool's.
 ///
 /// The allocator keeps the pool of a destroyed graph until a tensor outside of a capture finds no memory. Captures,
 /// cuBLAS and the driver, which allocate otherwise, would run out of memory before. Has no effect while the current
