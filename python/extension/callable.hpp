@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -14,6 +15,7 @@
 #include <ATen/core/ivalue.h>
 #include <pybind11/pybind11.h>
 
+#include "pace/run/progress.hpp"
 #include "pace/subject/callable.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
@@ -23,12 +25,30 @@
 
 namespace pace::python {
 
-/// An exception that Python raised in a comparison.
+/// What Python did in a comparison, beside returning outputs.
 struct Raised {
   /// KeyboardInterrupt, which ends the comparison; null: none.
   py::object interrupt = {};
   /// The last exception of each implementation, by its name.
   py::dict exceptions = {};
+  /// Whether samples count: the warm-up has ended.
+  bool in_rounds = false;
+  /// The first thing that was compiled in a sample of the rounds, such as a frame of torch.compile; empty: nothing.
+  std::string compiled = {};
+};
+
+/// Tells whether the rounds have begun.
+class RoundsWatch final : public Progress {
+ public:
+  explicit RoundsWatch(Raised& raised) : raised_(raised), before_(progress()) { progress() = this; }
+  ~RoundsWatch() override { progress() = before_; }
+  void part(std::size_t, std::size_t) override {}
+  void subject(const std::string&) override {}
+  void step(const Step& step) override { raised_.in_rounds = step.what == "rounds"; }
+
+ private:
+  Raised& raised_;
+  Progress* before_;
 };
 
 /// A Python exception as text.
@@ -65,6 +85,12 @@ struct PythonFunction {
     if (PyObject* const output = arguments.pass_to(function.ptr())) return py::reinterpret_steal<py::object>(output);
     take_exception();
   }
+  /// Throws PythonError if something was compiled in this sample.
+  void check_compiled() const {
+    if (raised->compiled.empty()) return;
+    throw PythonError("it was compiled again while it was timed (" + std::exchange(raised->compiled, {}) +
+                      "), so its samples are not of calls alone; try: TORCH_LOGS=recompiles, which shows why");
+  }
   /// Takes Python's signals, such as Ctrl-C's, between samples.
   void take_signals() const {
     if (!raised->interrupt && PyErr_CheckSignals() != 0) take_exception();
@@ -80,6 +106,7 @@ struct PythonFunction {
     py::object exception = error.value();
     if (error.trace()) exception = exception.attr("with_traceback")(error.trace());
     raised->exceptions[py::str(name)] = exception;
+    if (error.matches(PyExc_MemoryError)) throw std::bad_alloc();
     throw PythonError(describe_exception(error));
   }
 };
@@ -107,12 +134,16 @@ class PythonImplementation final : public detail::Implementation {
   void run(std::size_t set, std::int64_t iterations) override {
     const auto& first = arguments(operands().sets[set]);
     try {
-      if (operands().spares.empty()) return repeat(iterations, [&]() -> auto& { return first; });
-      const auto& spares = operands().spares[set];
-      repeat(iterations, [&]() -> auto& {
-        const std::size_t turn = calls_since_prepared_++ % (spares.size() + 1);
-        return turn == 0 ? first : arguments(spares[turn - 1]);
-      });
+      if (operands().spares.empty()) {
+        repeat(iterations, [&]() -> auto& { return first; });
+      } else {
+        const auto& spares = operands().spares[set];
+        repeat(iterations, [&]() -> auto& {
+          const std::size_t turn = calls_since_prepared_++ % (spares.size() + 1);
+          return turn == 0 ? first : arguments(spares[turn - 1]);
+        });
+      }
+      function_.check_compiled();
     } catch (...) {
       failed();
     }

@@ -25,6 +25,7 @@
 #include "pace/report/environment.hpp"
 #include "pace/report/json.hpp"
 #include "pace/result.hpp"
+#include "pace/run/exit_code.hpp"
 #include "pace/run/run_context.hpp"
 #include "pace/runner/torch_environment.hpp"
 #include "pace/version.hpp"
@@ -198,6 +199,8 @@ class PythonComparison {
     (void)prepared;
     raised_->exceptions.clear();
     raised_->interrupt = {};
+    raised_->compiled.clear();
+    const RoundsWatch watch(*raised_);
     const Threads with(threads);
     Result result = comparison_.run();
     if (raised_->interrupt) {
@@ -207,6 +210,10 @@ class PythonComparison {
     return result;
   }
   [[nodiscard]] py::dict exceptions() const { return raised_->exceptions; }
+  /// Notes that `what` is being compiled. In a sample of the rounds, the sample fails.
+  void note_compiled(const std::string& what) const {
+    if (raised_->in_rounds && raised_->compiled.empty()) raised_->compiled = what;
+  }
 
  private:
   std::shared_ptr<Raised> raised_ = std::make_shared<Raised>();
@@ -275,6 +282,11 @@ PYBIND11_MODULE(_pace, module) {
 
   module.attr("version") = pace::version;
   module.attr("built_for") = TORCH_VERSION;
+#ifdef PACE_CUDA
+  module.attr("has_cuda") = true;
+#else
+  module.attr("has_cuda") = false;
+#endif
   py::register_exception<Error>(module, "Error", PyExc_ValueError);
 
   py::class_<Expectation>(module, "Expectation")
@@ -320,6 +332,11 @@ PYBIND11_MODULE(_pace, module) {
                              [](const ImplementationResult& of) {
                                return of.time ? std::optional(to_seconds(of.time->median)) : std::nullopt;
                              })
+      .def_property_readonly("first_call",
+                             [](const ImplementationResult& of) {
+                               return of.first_call.count() > 0 ? std::optional(to_seconds(of.first_call))
+                                                                : std::nullopt;
+                             })
       .def_property_readonly(
           "speedup",
           [](const ImplementationResult& of) { return of.speedup ? std::optional(of.speedup->median) : std::nullopt; })
@@ -349,6 +366,16 @@ PYBIND11_MODULE(_pace, module) {
            [](const Result& of) {
              const auto match = Correct().examine(of);
              return std::pair(match.met, match.text);
+           })
+      .def("add_note", [](Result& of, const std::string& note) { of.notes.push_back(note); })
+      .def("exit_code",
+           [](const Result& of) {
+             RunAccount account;
+             account.add(of);
+             std::ostringstream reasons;
+             const int code = account.exit_code(AsExpected().examine(of).met ? 0 : exit_failed, /*allow_undecided=*/false,
+                                               /*allow_unmeasured=*/false, reasons);
+             return std::pair(code, reasons.str());
            })
       .def("to_json", [](const Result& of) { return report::to_json(of).dump(); })
       .def("table", &table_of);
@@ -406,5 +433,6 @@ PYBIND11_MODULE(_pace, module) {
       .def("inputs", [](Self& of, const std::string& text) { of.plan().inputs(text); })
       .def("note", [](Self& of, const std::string& text) { of.plan().note(text); })
       .def("run", &Self::run)
-      .def("exceptions", &Self::exceptions);
+      .def("exceptions", &Self::exceptions)
+      .def("note_compiled", &Self::note_compiled);
 }

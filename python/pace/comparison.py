@@ -7,6 +7,7 @@ from typing import Any, Callable
 
 
 from pace._native import native
+from pace.compilation import noting_compilation, tuned_configurations
 from pace.operands import Arguments
 from pace.result import Result
 
@@ -27,17 +28,18 @@ class Comparison:
         self._arguments = arguments
         self._native = native.Comparison(name, arguments.tensors, arguments.rebuild)
         self._native.inputs(arguments.describe())
+        self._functions: dict[str, Callable] = {}
         self._threads = 1
 
     def baseline(self, name: str, function: Callable) -> Comparison:
         """Adds the implementation that the others are compared with. It returns tensors, numbers or None, or tuples,
         lists, dicts or dataclasses of them. If it returns None, it must write to an argument."""
-        self._native.baseline(name, _checked(name, function))
+        self._native.baseline(name, self._checked(name, function))
         return self
 
     def candidate(self, name: str, function: Callable) -> Comparison:
         """Adds an implementation to compare with the baseline; any number."""
-        self._native.candidate(name, _checked(name, function))
+        self._native.candidate(name, self._checked(name, function))
         return self
 
     def refused(self, name: str, reason: str) -> Comparison:
@@ -151,17 +153,26 @@ class Comparison:
     def run(self) -> Result:
         """Checks, times and judges the implementations. One that is wrong or raises becomes a row of the result.
         Raises pace.Error if the comparison is ill-formed, and KeyboardInterrupt."""
-        made = self._native.run(self._threads)
+        devices = {tensor.device.type for tensor in self._arguments.tensors}
+        if "cuda" in devices and not native.has_cuda:
+            raise native.Error(
+                "tensors are on a GPU, and pace was built without CUDA; try: pip install --force-reinstall --no-deps . "
+                "in pace's folder, with a torch for CUDA 13 or newer")
+        with noting_compilation(self._native.note_compiled):
+            made = self._native.run(self._threads)
+        for name, function in self._functions.items():
+            for kernel, configuration in tuned_configurations(function):
+                made.add_note(f"'{name}': Triton's autotuner chose {configuration} for {kernel}.")
         return Result(made, self._native.exceptions())
 
-
-def _checked(name: str, function: Callable) -> Callable:
-    """Refuses a function that is not callable."""
-    if not callable(function):
-        raise native.Error(f"'{name}': a {type(function).__qualname__} is no function; expected a callable")
-    for of in (function, getattr(function, "forward", None), getattr(type(function), "__call__", None)):
-        if inspect.iscoroutinefunction(of) or inspect.isasyncgenfunction(of):
-            raise native.Error(f"'{name}': an async function returns before it computes; expected an ordinary one")
-        if inspect.isgeneratorfunction(of):
-            raise native.Error(f"'{name}': a generator computes only when it is read; expected an ordinary function")
-    return function
+    def _checked(self, name: str, function: Callable) -> Callable:
+        """Refuses a function that is not callable."""
+        if not callable(function):
+            raise native.Error(f"'{name}': a {type(function).__qualname__} is no function; expected a callable")
+        for of in (function, getattr(function, "forward", None), getattr(type(function), "__call__", None)):
+            if inspect.iscoroutinefunction(of) or inspect.isasyncgenfunction(of):
+                raise native.Error(f"'{name}': an async function returns before it computes; expected an ordinary one")
+            if inspect.isgeneratorfunction(of):
+                raise native.Error(f"'{name}': a generator computes only when it is read; expected an ordinary function")
+        self._functions[name] = function
+        return function

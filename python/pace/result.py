@@ -27,6 +27,7 @@ class Row:
     message = property(lambda self: self._made.message, doc="why it was not measured; else empty")
     judgements = property(lambda self: self._made.judgements, doc="verdicts on the expectations")
     acceptable = property(lambda self: self._made.acceptable, doc="whether it was measured and no gate is closed")
+    first_call = property(lambda self: self._made.first_call, doc="seconds of the first call, which may compile")
     samples = property(lambda self: self._made.samples, doc="seconds of a call, in each round")
     time = property(lambda self: self._made.time, doc="median seconds of a call")
     speedup = property(lambda self: self._made.speedup, doc="median speed-up over the baseline")
@@ -74,6 +75,10 @@ class Result:
     def table(self, width: int | None = None) -> str:
         """A row for each implementation, with messages below."""
         return self._made.table(True, width or shutil.get_terminal_size((120, 24)).columns)
+
+    def exit_code(self) -> int:
+        """0 if all is as expected, 42 if not, 43 if a guard was let through undecided, 4 if nothing was measured."""
+        return self._made.exit_code()[0]
 
     def to_dict(self) -> dict[str, Any]:
         """All figures, with the keys of results files."""

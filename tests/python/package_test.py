@@ -2,8 +2,11 @@
 
 import collections
 import dataclasses
+import itertools
 import json
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -171,6 +174,89 @@ class Operands(unittest.TestCase):
         result = compared(lambda x: x + x).renew_each_round(write).run()
         self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
         self.assertGreater(len(written), 1)
+
+
+class Compilation(unittest.TestCase):
+    def test_the_first_call_has_a_time_of_its_own(self):
+        result = compared(lambda x: x + x).run()
+        self.assertGreater(result["mine"].first_call, 0)
+
+    def test_what_is_compiled_again_in_the_rounds_has_no_figures(self):
+        compiled = torch.compile(lambda x, name="": x.mul(2) if name != "none" else x, backend="eager")
+        calls = itertools.count()
+        many = 1_000_000
+        with torch._dynamo.config.patch(recompile_limit=many, accumulated_recompile_limit=many):
+            result = compared(lambda x: compiled(x, str(next(calls)))).run()
+        self.assertEqual(result["mine"].outcome, "threw")
+        self.assertIn("compiled again while it was timed (torch.compile, dynamo", result["mine"].message)
+        self.assertEqual(compared(compiled).run()["mine"].outcome, "measured")
+
+    def test_the_configuration_that_an_autotuner_chose_is_noted(self):
+        try:
+            import triton
+        except ImportError:
+            self.skipTest("no Triton")
+
+        def kernel(x, BLOCK):
+            pass
+
+        kernel = triton.autotune([triton.Config({"BLOCK": 64}, num_warps=2)], key=[])(triton.JITFunction(kernel))
+        kernel.best_config = kernel.configs[0]
+
+        def launch():
+            return kernel
+
+        result = compared(lambda x: x + x if launch() is kernel else None).run()
+        self.assertTrue(any("'mine': Triton's autotuner chose BLOCK: 64, num_warps: 2" in note for note in result.notes),
+                        result.notes)
+
+
+class CommandLine(unittest.TestCase):
+    """python -m pace."""
+
+    source = """
+import torch
+def eager(x, factor): return x.mul(factor)
+def fused(x, factor): return x * factor
+def wrong(x, factor): return x * 3
+def inputs(): return torch.randn(64), 2.0
+"""
+
+    def run_on(self, *words, source=source):
+        with tempfile.TemporaryDirectory() as folder:
+            model = os.path.join(folder, "model.py")
+            with open(model, "w") as file:
+                file.write(source)
+            words = [word.replace("model.py", model).replace("FOLDER", folder) for word in words]
+            ran = subprocess.run([sys.executable, "-m", "pace", "--budget", "0.01", *words], capture_output=True, text=True)
+            results = os.path.join(folder, "results.json")
+            lines = open(results).read().splitlines() if os.path.exists(results) else []
+            return ran.returncode, ran.stdout, ran.stderr, [json.loads(line) for line in lines]
+
+    three = ("--baseline", "model.py:eager", "--candidate", "model.py:fused", "--inputs", "model.py:inputs")
+
+    def test_red_green_and_the_file(self):
+        code, out, errors, lines = self.run_on(*self.three, "--no-slower-than", "1000", "--json", "FOLDER/results.json")
+        self.assertEqual(code, 0, errors)
+        self.assertIn("fused", out)
+        self.assertEqual(lines[1]["name"], "model.py:eager")
+        code, _, errors, _ = self.run_on(*self.three, "--speedup-at-least", "1000")
+        self.assertEqual(code, 42, errors)
+        self.assertIn("'fused'", errors)
+        code, out, errors, _ = self.run_on(*self.three, "--candidate", "model.py:wrong")
+        self.assertEqual(code, 42, errors)
+        self.assertIn("wrong", errors)
+
+    def test_places_that_name_nothing(self):
+        for place, why in (("model.py", "expected FILE.py:NAME"), ("model.py:other", "has no 'other'"),
+                           ("FOLDER/missing.py:f", "there is no such file")):
+            code, _, errors, _ = self.run_on("--baseline", place, "--inputs", "model.py:inputs")
+            self.assertEqual(code, 1, errors)
+            self.assertIn(why, errors)
+        code, _, errors, _ = self.run_on(*self.three, source="raise ValueError('here')")
+        self.assertEqual(code, 1)
+        self.assertIn("cannot be run: ValueError: here", errors)
+        self.assertEqual(self.run_on("--inputs", "model.py:inputs")[0], 2)
 
 
 class Outputs(unittest.TestCase):
