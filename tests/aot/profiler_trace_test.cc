@@ -33,7 +33,7 @@ std::ptrdiff_t entries(const Scratch& folder) {
   return std::distance(fs::directory_iterator(folder.path), fs::directory_iterator());
 }
 
-TEST_CASE("a trace is one file, and replaces what is there") {
+TEST_CASE("a trace is one file, and replaces an earlier file") {
   const Scratch folder;
   folder.write("a.json", "old");
   for (int run = 0; run < 2; ++run) trace(folder / "a.json");

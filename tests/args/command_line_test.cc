@@ -165,7 +165,7 @@ TEST_CASE("an optional value is implied") {
   refuses({"--print-json", "yaml"}, "--print-json: invalid value 'yaml'; expected oss or pep");
 }
 
-TEST_CASE("what is wrong is said with option, value and what was expected") {
+TEST_CASE("an error names the option, the value and the expected one") {
   refuses({"--budget", "1s"},
           "--budget: invalid value '1s'; expected a number of seconds from 0.000000001 to 1000000, such as 0.5");
   refuses({"--csv="}, "--csv: invalid value ''; expected a file name");

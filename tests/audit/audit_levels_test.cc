@@ -106,14 +106,14 @@ TEST_CASE("each level makes more calls than the one before") {
   CHECK(standard < strict);
 }
 
-TEST_CASE("what is wrong for the inputs given is found at each level") {
+TEST_CASE("a wrong output for the inputs given is found at each level") {
   const Audit audit = GENERATE(Audit::off, Audit::standard, Audit::strict);
   const auto [result, calls] =
       run(audit, at::randn({4, 64}), [](const at::Tensor& t) { return at::softmax(t, -1).mul(1.01); });
   CHECK(result["new"].outcome == Outcome::wrong);
 }
 
-TEST_CASE("what is right for the inputs given alone is found from standard on") {
+TEST_CASE("a candidate that is right for the inputs given alone is found from standard on") {
   const at::Tensor x = at::randn({4, 64});
   const at::Tensor answer = at::softmax(x, -1);
   const auto candidate = [answer](const at::Tensor&) { return answer.clone(); };

@@ -115,7 +115,7 @@ TEST_CASE("what lasts as long as an interruption does not persist, however many 
   CHECK(persistence_of(clock, is_slow, without_limit) == Persistence::passes);
 }
 
-TEST_CASE("what is still so more than a second later persists") {
+TEST_CASE("a finding that still holds more than a second later persists") {
   FakeClock clock;
   int tries = 0;
   CHECK(persistence_of(clock, [&] { return ++tries > 0; }, without_limit) == Persistence::persists);
@@ -123,7 +123,7 @@ TEST_CASE("what is still so more than a second later persists") {
   CHECK(clock.now() > 1 * s);
 }
 
-TEST_CASE("one try that is not so is enough") {
+TEST_CASE("one try without the finding is enough to end it") {
   FakeClock clock;
   const int passes_at = GENERATE(range(1, 11));
   int tries = 0;

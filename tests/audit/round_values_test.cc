@@ -122,7 +122,7 @@ TEST_CASE("each implementation gets the values of the round, unchanged by the ot
   }
 }
 
-TEST_CASE("random values differ between rounds, and are those of the seed of checks") {
+TEST_CASE("random values differ between rounds, and follow from the seed of checks") {
   const auto values = [](std::uint64_t seed) {
     FakeClock clock;
     Witness witness;
@@ -153,7 +153,7 @@ TEST_CASE("random values differ between rounds, and are those of the seed of che
   CHECK(values(2) != first);
 }
 
-TEST_CASE("what is wrong in rounds of unseen values is found out all the same") {
+TEST_CASE("a fault in rounds of unseen values is found all the same") {
   FakeClock clock;
   Witness witness;
   // Only on the values of rounds.

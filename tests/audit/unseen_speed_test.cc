@@ -74,7 +74,7 @@ TEST_CASE("the likely excess is that over the median, if it counts") {
   CHECK(pace::gate::likely_excess_of(1.5, SpeedupSummary()) == 1);
 }
 
-TEST_CASE("the excess over another implementation is that of the ratio of both") {
+TEST_CASE("the excess over another implementation belongs to the ratio of both") {
   const auto row = [](double in_rounds, std::optional<SpeedupSummary> on_unseen_values) {
     pace::ImplementationResult made;
     made.speedup.emplace().median = in_rounds;

@@ -88,7 +88,7 @@ TEST_CASE("a long text is cut in its middle, at characters, with its length") {
   CHECK_THAT(twice, ContainsSubstring(" ... (1045604 of 1048604 bytes are left out here) ... "));
 }
 
-TEST_CASE("a message has what is the case, why, and what to try, each on lines of its own") {
+TEST_CASE("a message has a verdict, a reason and a remedy, each on lines of its own") {
   const auto text = [](const std::string& reason) { return pace::MessageParts::of("'fused' is wrong", reason).text(); };
   CHECK(text("") == "'fused' is wrong");
   CHECK(text("3 of 8 differ") == "'fused' is wrong\nwhy: 3 of 8 differ");

@@ -36,7 +36,7 @@ choose() {
 }
 
 same "the first that is reached, and those that it was compiled after" $'3.pch\nbeside/mine.hpp ' "$(choose three.cc)"
-same "a set, all of which is reached" $'12.pch\n3.pch beside/mine.hpp lib/three.hpp ' "$(choose two.cc)"
+same "a set whose headers are all reached" $'12.pch\n3.pch beside/mine.hpp lib/three.hpp ' "$(choose two.cc)"
 same "a part of a set is not enough" $'1.pch\n12.pch 3.pch beside/mine.hpp lib/three.hpp lib/two.hpp ' "$(choose one.cc)"
 same "a header beside the source" $'1.pch\n12.pch 3.pch lib/three.hpp lib/two.hpp ' "$(choose beside/source.cc)"
 same "nothing that is reached" "1.pch 12.pch 3.pch beside/mine.hpp lib/one.hpp lib/three.hpp lib/two.hpp " "$(choose none.cc)"

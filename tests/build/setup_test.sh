@@ -61,7 +61,7 @@ for arguments in "test //tests/..." "run //benches/operators:google_benchmark"; 
   fails; says "--no-install-recommends libbenchmark-dev clang-19"
 done
 
-case="what is installed later changes the variable by which a server of Bazel notices it"
+case="a later installation changes the variable that tells a server of Bazel about it"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0+cpu
 rm "$root/usr/bin/clang++-19" "$root/usr/include/benchmark/benchmark.h"
 printf '#!%s/bash\necho "installed:$PACE_INSTALLED"\n' "$bin" >"$root/usr/bin/bazel"
@@ -92,7 +92,7 @@ for file in WORKSPACE WORKSPACE.bazel MODULE.bazel; do
   rm "$work/mine/$file"
 done
 
-case="only what is missing is asked for"
+case="only missing packages are asked for"
 new_machine; with_packages; rm "$root/usr/include/nlohmann/json.hpp"
 on_machine PACE_ASSUME_ROOT=0 -- test //a
 fails; says "--no-install-recommends nlohmann-json3-dev"; says_not g++; says_not backports

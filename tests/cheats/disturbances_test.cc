@@ -260,7 +260,7 @@ TEST_CASE("an observer of allocations, which would compute whenever pace copies 
   CHECK(c10::ThreadLocalDebugInfo::current() == nullptr);
 }
 
-TEST_CASE("a kernel that is registered for an operator by which operands are written") {
+TEST_CASE("a kernel that is registered for an operator that writes operands is rejected") {
   std::optional<torch::Library> library;
   const auto cheat = [&](const at::Tensor& x) {
     auto answer = honest(x);

@@ -57,7 +57,7 @@ TEST_CASE("what a program without failures leaves to run when it ends is run") {
   CHECK(run("a static object and no failure").code == 7);
 }
 
-TEST_CASE("one that calls _exit(0) cannot be stopped, but leaves the file by which Bazel fails the test") {
+TEST_CASE("a candidate that calls _exit(0) cannot be stopped, but leaves the file that makes Bazel fail the test") {
   const auto ended = run("_exit");
   CHECK(ended.code == 0);
   CHECK(ended.left_running_file);

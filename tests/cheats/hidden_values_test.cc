@@ -113,7 +113,7 @@ TEST_CASE("answers for quantized operands that are kept") {
   require_accepted(run(dequantized, dequantized, per_channel));
 }
 
-TEST_CASE("what is derived from a quantized operand is kept behind another one") {
+TEST_CASE("a value that is derived from a quantized operand and kept is rejected") {
   const auto product = [](Operand q, Operand w) { return at::mm(q.dequantize().sin(), w); };
   const auto cheat = [kept = std::map<const void*, at::Tensor>()](Operand q, Operand w) mutable {
     auto& derived = kept[q.const_data_ptr()];

@@ -726,7 +726,7 @@ std::vector<Variant> variants() {
       [generator = at::detail::createCPUGenerator(12)](Arguments& a) { return at::bernoulli(a[0], generator); },
       [](auto& comparison) { comparison.random(); });
   add(
-      "random numbers that do not change what is returned", {many}, [](Arguments& a) { return a[0].mul(2); },
+      "random numbers that do not change the output", {many}, [](Arguments& a) { return a[0].mul(2); },
       [](Arguments& a) { return a[0].add(a[0]); }, [](auto& comparison) { comparison.random(); });
   add(
       "a workspace that the baseline leaves alone", {x, at::zeros({16, 32})},
@@ -1226,7 +1226,7 @@ TEST_CASE("honest implementations are accepted, every one of them") {
   cheats::catalogue.accepted += result["honest"].outcome == pace::Outcome::measured;
 }
 
-TEST_CASE("weights packed once for their version are right, and the result says what is kept") {
+TEST_CASE("weights packed once for their version are right, and the result names them") {
   cheats::FakeClock clock;
   at::Tensor packed;
   const void* of = nullptr;

@@ -173,7 +173,7 @@ TEST_CASE("answers for integers and bools that are kept") {
   require_rejected(run(chosen, kept_mask, input(), at::rand({32, 16}).gt(0.5)), "integers in other places");
 }
 
-TEST_CASE("factors of the first values, taken for those of later ones in a long operand") {
+TEST_CASE("an answer by the first factors of a long operand, taken for all later ones, is rejected") {
   // It takes two halves of 65521 elements to keep their ratios.
   const std::int64_t half = 65521;
   const auto triple = [](const at::Tensor& x) { return x.mul(3); };
@@ -412,7 +412,7 @@ TEST_CASE("both slow after pauses, or by less than a millisecond, as after a sle
                                .run(clock));
 }
 
-TEST_CASE("one answer, kept for the values given, by calls of which few fit into the budget") {
+TEST_CASE("one answer that is kept for the values given is rejected, even if few calls fit into the budget") {
   const double took = GENERATE(3e5, 1e6, 3e6, 2e7, 3e8, 5e9);
   CAPTURE(took);
   cheats::FakeClock clock;
@@ -423,7 +423,7 @@ TEST_CASE("one answer, kept for the values given, by calls of which few fit into
   require_rejected(run_briefly(clock, took, cheat), ": it keeps answers");
 }
 
-TEST_CASE("calls of which few fit into the budget are asked all the same, and their claim passes") {
+TEST_CASE("slow calls are checked even if few fit into the budget, and their claim passes") {
   const double took = GENERATE(3e5, 1e6, 3e6, 2e7, 3e8, 5e9);
   CAPTURE(took);
   cheats::FakeClock clock;
@@ -724,7 +724,7 @@ TEST_CASE("a limit on the time itself is held against unseen values") {
 }
 
 TEST_CASE(
-    "what is kept of weights for their version is no part of the time on unseen values, however little it saves") {
+    "data kept for a version of weights is no part of the time on unseen values, however little it saves") {
   cheats::FakeClock clock;
   const auto times = [](const at::Tensor& x, const at::Tensor& weights) { return x.mul(weights); };
   const auto packed = [&, of = std::map<const void*, std::int64_t>()](const at::Tensor& x,
@@ -1114,7 +1114,7 @@ TEST_CASE("an answer kept for each address and version, which half of the checks
   require_rejected(run_on(clock, cheat), ": it keeps answers");
 }
 
-TEST_CASE("what is derived from an operand makes calls more than ten times as fast, and is not declared") {
+TEST_CASE("data derived from an operand must be declared if it makes calls more than ten times as fast") {
   cheats::FakeClock clock;
   std::int64_t version = -1;
   const void* last = nullptr;

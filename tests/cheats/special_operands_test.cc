@@ -112,7 +112,7 @@ TEST_CASE("probabilities, whose values are known up to their places") {
   require_rejected(run(purity, scaled_from_first(purity, scale), x), "varied at random within their structure");
 }
 
-TEST_CASE("one-hot rows, of which each class is known to occur as often as before") {
+TEST_CASE("an answer that relies on each class of one-hot rows to occur as often as before is rejected") {
   const auto x = at::eye(8).index_select(0, at::tensor({7, 0, 3, 0, 1, 0, 2, 1, 0, 6, 2, 5, 4, 1, 0, 7}));
   const auto counts = [](const at::Tensor& t) { return t.sum(0).square().sum(); };
   const auto scale = [](const at::Tensor& t) { return t.amax().square(); };

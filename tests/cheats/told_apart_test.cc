@@ -85,7 +85,7 @@ TEST_CASE("an honest mask that is drawn in another way has no expected output in
   CHECK(result["cheat"].outcome == pace::Outcome::measured);
 }
 
-TEST_CASE("more memory in calls that come back to back is not counted as that of a single one") {
+TEST_CASE("more memory in calls that come back to back does not count for a single call") {
   const auto right = [](const at::Tensor& x) { return x.mul(2); };
   const auto cheat = [right, repeats = Repeats()](const at::Tensor& x) mutable {
     return repeats(x) ? right(x.clone()) : right(x);

@@ -39,7 +39,7 @@ at::Tensor honest(const at::Tensor& x) { return at::sigmoid(x); }
 at::Tensor input() { return at::randn({32, 16}); }
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
-TEST_CASE("NaN everywhere, and NaN as a wildcard for what is expensive to compute") {
+TEST_CASE("NaN is rejected, both everywhere and as a wildcard for expensive values") {
   require_rejected(
       run(honest, [](const at::Tensor& x) { return at::full_like(x, nan); }, input()), "512 of 512 elements");
   const auto half = [](const at::Tensor& x) {
@@ -461,7 +461,7 @@ TEST_CASE("declarations that do not fit are errors") {
              ContainsSubstring("is null"));
 }
 
-TEST_CASE("what is declared stands in the result") {
+TEST_CASE("a declaration stands in the result") {
   const auto result = run_declared([](auto& c) { c.order_free().scratch(0); }, honest, honest, input());
   CHECK_THAT(result.notes, Catch::Matchers::AnyMatch(cheats::ContainsSubstring("order_free")));
   CHECK_THAT(result.notes, Catch::Matchers::AnyMatch(cheats::ContainsSubstring("scratch")));

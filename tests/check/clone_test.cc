@@ -135,7 +135,7 @@ TEST_CASE("inputs of inference mode can be cloned, inside and outside of it") {
   CHECK_FALSE(clone_input(x).is_inference());
 }
 
-TEST_CASE("a structure keeps its shape, its types and what is not a tensor") {
+TEST_CASE("a structure keeps its shape, its types and its values that are no tensors") {
   c10::impl::GenericDict dict(c10::StringType::get(), c10::AnyType::get());
   dict.insert("h", floats({3}));
   dict.insert("n", 4);
@@ -158,7 +158,7 @@ TEST_CASE("a structure keeps its shape, its types and what is not a tensor") {
   CHECK(dict.at("n").toInt() == 4);
 }
 
-TEST_CASE("what is one tensor, or shares memory, does so in the copy") {
+TEST_CASE("tensors that are one, or share memory, do so in the copy") {
   const auto base = at::arange(100, at::kFloat);
   const auto whole = base.narrow(0, 0, 50), part = base.narrow(0, 40, 20), apart = base.narrow(0, 70, 10);
   const auto bits = base.narrow(0, 0, 8).view(at::kInt);  // another dtype over the same memory
@@ -193,7 +193,7 @@ TEST_CASE("chunks of one buffer are chunks of one buffer in the copy, along any 
   }
 }
 
-TEST_CASE("two small views at the ends of a large storage do not copy what is between") {
+TEST_CASE("two small views at the ends of a large storage do not copy the memory between them") {
   const auto base = at::zeros({1'000'000}, at::kFloat);
   const auto copies =
       tensors_of(clone_ivalue(to_ivalue(std::pair(base.narrow(0, 0, 10), base.narrow(0, 999'990, 10)))));

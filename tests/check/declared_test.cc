@@ -97,7 +97,7 @@ TEST_CASE("rows whose first elements differ by rounding may change places, and n
   CHECK_FALSE(match(values, moved.flip(0)));
 }
 
-TEST_CASE("signs are those of whole vectors, columns or else rows, if only these have the length 1") {
+TEST_CASE("signs belong to whole vectors, which are columns, or rows if only these have the length 1") {
   const auto turn = at::tensor({0.6, -0.8, 0.8, 0.6}, at::kDouble).view({2, 2});
   const auto columns = at::cat({turn, turn}).div(std::sqrt(2.0)), turned = columns.mul(doubles({-1, 1}));
   CHECK(outputs_match(columns, turned, by(Method::sign_free)).correct);
@@ -206,7 +206,7 @@ TEST_CASE("the user's function alone decides") {
   CHECK_THROWS_WITH(outputs_match(1, 2, by(Method::custom)), ContainsSubstring("needs a function"));
 }
 
-TEST_CASE("what is learned of a tensor decides on it alone, unless a tolerance is stated") {
+TEST_CASE("a learned tolerance decides on its own tensor alone, unless a tolerance is stated") {
   const auto expected = at::full({64}, 1.0f), off = expected + 1e-4f;
   CHECK(outputs_match(expected, off).correct);  // as a sum of 4096 terms
   LearnedTolerances learned{{.output = expected, .terms = 2}};

@@ -115,7 +115,7 @@ TEST_CASE("many elements of slightly other means are found together") {
   CHECK_THAT(problem, Catch::Matchers::StartsWith("its elements have other means"));
 }
 
-TEST_CASE("tensors of other shapes, and what is left out, are no difference") {
+TEST_CASE("tensors of other shapes, and ones that are left out, are no difference") {
   ElementMoments of_expected, of_actual;
   for (int i = 0; i < 8; ++i) {
     of_expected.add({doubles({1, 2}), doubles({1})});

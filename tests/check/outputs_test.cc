@@ -275,7 +275,7 @@ TEST_CASE("outputs that are NaN throughout agree without being compared, and so 
   CHECK_FALSE(matched(nan, at::ones({3})).correct);
 }
 
-TEST_CASE("the tolerance of a number is that of its type and what was learned") {
+TEST_CASE("the tolerance of a number depends on its type and on learned tolerances") {
   CheckOptions options;
   options.number_dtype = at::kDouble;
   CHECK_FALSE(matched(0.1, 0.100001, options).correct);

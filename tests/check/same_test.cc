@@ -69,7 +69,7 @@ TEST_CASE("integers, bools and doubles are numbers, as in Python") {
   CHECK(run(doubles({1}).squeeze(), 1.0).messages == Messages{"dtype mismatch torch.float64, torch.float32"});
 }
 
-TEST_CASE("ignore_non_fp takes what is not floating-point unseen") {
+TEST_CASE("ignore_non_fp accepts values that are not floating-point without a look") {
   SameOptions options;
   options.ignore_non_fp = true;
   CHECK(run(3, 4, options).same);

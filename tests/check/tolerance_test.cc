@@ -11,7 +11,7 @@ using pace::check::default_atol;
 using pace::check::outputs_match;
 using pace::check::typical_magnitude;
 
-TEST_CASE("typical magnitude: the first quartile of what is not zero, down to a power of two") {
+TEST_CASE("the typical magnitude is the first quartile of nonzero values, down to a power of two") {
   CHECK(typical_magnitude(floats({5, 5, 5, 5})) == 4);
   CHECK(typical_magnitude(floats({-8, 8, -8, 8})) == 8);
   CHECK(typical_magnitude(floats({0.75})) == 0.5);

@@ -67,7 +67,7 @@ TEST_CASE("the baseline's float64 output of float32 operands stays as it was") {
   CHECK_THAT(result, pace::Correct());
 }
 
-TEST_CASE("a result names what it was measured with, by which results of other inputs are told apart") {
+TEST_CASE("a result names its inputs and its device, which tell it apart from other results") {
   struct GpuClock : FakeClock {
     [[nodiscard]] std::string device_name() const override { return "NVIDIA H200"; }
   } gpu;
@@ -446,7 +446,7 @@ TEST_CASE("operands may be anything, and implementations need no tensors") {
   CHECK_FALSE(nothing["b"].checked);
 }
 
-TEST_CASE("a claim passes on nothing of which outputs were not compared, with the reason") {
+TEST_CASE("a claim does not pass on uncompared outputs, and says the reason") {
   FakeClock clock;
   auto options = few_rounds();
   options.max_rounds = 200;

@@ -153,7 +153,7 @@ TEST_CASE("copies of outputs: strided views, marks, and what stays") {
   CHECK(copies.copy(3.5, [](const auto&) { return false; }).toDouble() == 3.5);
 }
 
-TEST_CASE("captured outputs: what only they held is free for the next capture, and what is kept are views of it") {
+TEST_CASE("captured outputs free memory that they alone held for the next capture, and keep views of it") {
   const LastFreedFirst allocator;
   const at::Tensor weight = at::randn({5});
   at::Tensor mine = at::ones({64, 3});

@@ -54,14 +54,14 @@ TEST_CASE("a result is recalled with all of its phases") {
   CHECK(known->phases[1].phase == "backward");
 }
 
-TEST_CASE("a result of which a phase is missing is not recalled, so that the comparison is measured again") {
+TEST_CASE("a result that lacks a phase is not recalled, so that the comparison is measured again") {
   for (const auto& names : {std::vector<std::string>{"step"}, {"step", "step/forward"}, {"step", "step/backward"}}) {
     const Earlier earlier(names);
     CHECK_FALSE(recall_step({}));
   }
 }
 
-TEST_CASE("a result of which gates on the host's time are missing is not recalled either") {
+TEST_CASE("a result that lacks gates on the host's time is not recalled either") {
   const std::vector<pace::gate::Stated> stated{{"b", pace::NoSlowerThan(1.05).in_phase(pace::host_phase)}};
   {
     const Earlier earlier({"step", "step/forward", "step/backward"});

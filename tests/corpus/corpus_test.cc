@@ -212,7 +212,7 @@ TEST_CASE("sparse samples are kept, and refused when they are wanted") {
                     path + ":2:11: aten.mm.default: sparse tensors, ST(...), are not implemented");
 }
 
-TEST_CASE("what is no corpus is named") {
+TEST_CASE("a path that is no corpus is named, with the reason") {
   const pace::test::Scratch directory;
   const auto missing = directory.path / "missing";
   CHECK_THROWS_WITH(
@@ -291,7 +291,7 @@ TEST_CASE("an operator that a JSON file has twice keeps the samples of both, in 
                     ContainsSubstring("entry.json: aten.relu.default: an entry has the key 'count' twice"));
 }
 
-TEST_CASE("a malformed entry of JSON costs no other, and what is no JSON of this kind says what was expected") {
+TEST_CASE("a malformed entry of JSON costs no other, and JSON of another kind is refused") {
   const pace::test::Scratch directory;
   const auto path = directory.write("trace.json", R"json({
   "aten.relu.default": [
@@ -319,7 +319,7 @@ TEST_CASE("a malformed entry of JSON costs no other, and what is no JSON of this
                     ContainsSubstring("expected recorded operator inputs as {\"NAME\""));
 }
 
-TEST_CASE("a dtype of which no tensor can be made refuses its own call alone") {
+TEST_CASE("a dtype that no tensor can have refuses its own call alone") {
   const pace::test::Scratch directory;
   const auto path =
       directory.write("dtypes.txt", add + "cnt: 1, ((T([2], torch.qint8),), {})\ncnt: 1, ((T([2], f8e4m3fn),), {})\n");

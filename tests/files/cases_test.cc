@@ -265,7 +265,7 @@ TEST_CASE("only the inputs that a case has are read for --trust and for a dry ru
                     ContainsSubstring("expected tensors that torch.save has written"));
 }
 
-TEST_CASE("what is often wrong in a text of inputs is named") {
+TEST_CASE("common mistakes in a text of inputs are named") {
   const auto refuses = [](const std::string& text, const std::string& message) {
     INFO(text);
     CHECK_THROWS_WITH(cases_of({.inputs = text}), ContainsSubstring(message));
@@ -320,7 +320,7 @@ TEST_CASE("a folder has a case for each file, and one for each line of text") {
   CHECK_THROWS_WITH(cases_of({.inputs = scratch / "lines.txt"}), ContainsSubstring("lines.txt:2:1"));
 }
 
-TEST_CASE("recorded calls of one operator are cases; of several, those of the operator that is named") {
+TEST_CASE("recorded calls of one operator are cases, and among several operators the named one's calls are") {
   const pace::test::Scratch scratch;
   const std::string one = "Operator: aten.relu.default\ncnt: 1, ((T([2], f32),), {})\ncnt: 2, ((T([3], f32),), {})\n";
   scratch.write("one.txt", one);

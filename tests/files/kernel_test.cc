@@ -147,7 +147,7 @@ loaders::KernelCode code(int number, bool is_ptx, char suffix = '\0') {
   return {.architecture = {number, suffix}, .is_ptx = is_ptx};
 }
 
-TEST_CASE("machine code runs on GPUs of its major number, PTX on newer ones, and that of one GPU there alone") {
+TEST_CASE("machine code runs on GPUs of its major number, PTX on newer ones, and code of one GPU there alone") {
   CHECK(code(80, false).runs_on(86));
   CHECK_FALSE(code(86, false).runs_on(80));
   CHECK_FALSE(code(80, false).runs_on(90));
@@ -579,7 +579,7 @@ TEST_CASE("clusters of Triton's multiply its grid, and its scratch memory follow
                                       "each block, is too large for a grid of 2000000000 x 65535 x 65535 blocks"));
 }
 
-TEST_CASE("a YAML file is a kernel, which is code, and images alone are refused with what is missing") {
+TEST_CASE("a YAML file is a kernel, which is code, and an image alone is refused with the missing part") {
   const pace::test::Scratch scratch;
   scratch.write("axpy.ptx", axpy_ptx);
   const loaders::Content content(scratch.write("kernel.yaml", "image: axpy.ptx\n" + axpy_launch));

@@ -63,7 +63,7 @@ std::string pickled(const pace::test::Scratch& scratch, const std::string& name,
   return scratch.write(name, std::string_view(bytes.data(), bytes.size()));
 }
 
-TEST_CASE("the range of a size is that of its formula") {
+TEST_CASE("the range of a size follows from its formula") {
   using pace::benches::loaders::ExpectedSize;
   using Range = std::pair<std::int64_t, std::int64_t>;
   constexpr auto largest = std::numeric_limits<std::int64_t>::max();
@@ -76,7 +76,7 @@ TEST_CASE("the range of a size is that of its formula") {
   CHECK(ExpectedSize{.symbol = "s", .times = 4, .low = 1, .high = largest / 2}.range() == Range{4, largest});
 }
 
-TEST_CASE("the hash of a file is that of its bytes, and a folder has none") {
+TEST_CASE("the hash of a file depends on its bytes alone, and a folder has none") {
   using pace::benches::files::digest_of_file;
   const pace::test::Scratch scratch;
   const std::string large(std::size_t{3} << 20, 'a');
@@ -237,7 +237,7 @@ TEST_CASE("a TorchScript buffer that shares memory is refused if calls write to 
   CHECK(call->state()[0].name == (name == "row" ? "row" : "first.k"));
 }
 
-TEST_CASE("a buffer to which a first call wrote what was there is given like that of another file") {
+TEST_CASE("a buffer whose value a first call left equal is given if another file writes to it") {
   const pace::test::Scratch scratch;
   torch::jit::Module module("Module");
   module.register_buffer("ready", at::zeros({1}));
@@ -369,7 +369,7 @@ std::string program_of(const pace::test::Scratch& scratch, const nlohmann::json&
   return path;
 }
 
-TEST_CASE("a buffer that cannot be given is refused with what is wrong with it") {
+TEST_CASE("a buffer that cannot be given is refused with the reason") {
   const pace::test::Scratch scratch;
   const Content content(program_of(
       scratch, {{"config", {{"pickled", {{"use_pickle", true}}}, {"strange", {{"tensor_meta", {{"dtype", 99}}}}}}}}));
@@ -439,7 +439,7 @@ TEST_CASE("a program of an archive is named behind the file's name") {
                     ContainsSubstring("a TorchScript file holds one module; expected its name without ':two'"));
 }
 
-TEST_CASE("what is no file of a known kind is refused with what it is") {
+TEST_CASE("a file of an unknown kind is refused, and the message names its kind") {
   const pace::test::Scratch scratch;
   const auto refusal = [](const std::string& path) { (void)loader_of(Content(path)); };
   CHECK_THROWS_WITH(refusal(scratch / "missing.pt"), ContainsSubstring("no such file"));
@@ -459,7 +459,7 @@ TEST_CASE("what is no file of a known kind is refused with what it is") {
                     ContainsSubstring("was cut or damaged"));
 }
 
-TEST_CASE("checksums are those of zip archives, and a damaged archive is refused with the record") {
+TEST_CASE("checksums agree with zip archives, and a damaged archive is refused with the record") {
   // The check value of CRC-32.
   CHECK(pace::benches::loaders::crc32_of("123456789") == 0xCBF43926);
   CHECK(pace::benches::loaders::crc32_of("") == 0);

@@ -112,7 +112,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       const auto has_it = [&](const std::string& word) {
         return word == left || (word.starts_with("-f") && left.size() > 1 && word.ends_with(left.substr(1)));
       };
-      fuzz::require(std::ranges::any_of(words, has_it), "what is left is a word of the command line", left);
+      fuzz::require(std::ranges::any_of(words, has_it), "a left word is one of the command line", left);
     }
   return 0;
 }

@@ -15,7 +15,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
       fuzz::require(warning.find('\n') == std::string::npos, "a warning is one line", warning);
     });
     for (const auto& name : config.very_slow)
-      fuzz::require(config.slow.contains(name), "what is very slow is slow", name);
+      fuzz::require(config.slow.contains(name), "a very slow model is slow", name);
     for (const auto* const sizes :
          {&config.batch_size.training, &config.batch_size.inference, &config.accuracy.max_batch_size})
       for (const auto& [name, number] : *sizes) fuzz::require(number > 0, "a batch has a size", name);

@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     }
   };
   const auto all = read_to_compare(report::Keep::all), summaries = read_to_compare(report::Keep::summaries);
-  fuzz::require(all.has_value() == summaries.has_value(), "what is kept does not decide whether a file is read");
+  fuzz::require(all.has_value() == summaries.has_value(), "the kept parts do not decide whether a file is read");
   std::optional<report::ResultsFile> file;
   try {
     file = report::read_whole_lines(input.path());

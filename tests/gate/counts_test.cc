@@ -66,7 +66,7 @@ TEST_CASE("what a call asks of a GPU is counted apart, and only there") {
   CHECK(pace::Exactly(pace::Count::graph_nodes, 2).judge(row).verdict == Verdict::failed);
 }
 
-TEST_CASE("what was not counted is invalid, what is wrong has failed; neither is undecided") {
+TEST_CASE("an uncounted row is invalid and a wrong one has failed, so that neither is undecided") {
   auto row = rows::measured("fused");
   CHECK(pace::AtMost(pace::Count::operator_calls, 9).judge(row).verdict == Verdict::invalid);
   row.why_uncounted = "its calls differ";

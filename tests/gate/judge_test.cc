@@ -41,7 +41,7 @@ TEST_CASE("a claim passes only when proven, fails only when disproven, and close
   CHECK(SpeedupAtLeast(1.2).when_undecided(WhenUndecided::let_through).judge(sampled(1.205, 0.02, 40)).acceptable);
 }
 
-TEST_CASE("a guard fails only when a regression is proven, and lets through what is undecided") {
+TEST_CASE("a guard fails only when a regression is proven, and lets undecided candidates through") {
   CHECK(NoSlowerThan(1.02).judge(sampled(1.0, 0.01, 40)).verdict == Verdict::passed);
   const auto slower = NoSlowerThan(1.02).judge(sampled(1 / 1.05, 0.01, 40));
   CHECK(slower.verdict == Verdict::failed);
@@ -524,7 +524,7 @@ TEST_CASE("what passes beside a smaller figure on unseen values names that one, 
   CHECK_THAT(message(SpeedupAtLeast(1.1).fixed_size()), says("is 1.20x as fast as the baseline"));
 }
 
-TEST_CASE("beside another candidate the figure on unseen values is the ratio of those of both") {
+TEST_CASE("beside another candidate, the figure on unseen values is the ratio of both candidates' figures") {
   auto row = sampled(3, 0.01, 40), other = sampled(1.5, 0.01, 40, 2);
   other.name = "other";
   const auto on_unseen = [](double median) {

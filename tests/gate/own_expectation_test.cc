@@ -88,7 +88,7 @@ TEST_CASE("it is a matcher, and combines with others") {
   CHECK_THAT(result["loading"], !mine::FirstCallWithin(pace::Nanoseconds(999)));
 }
 
-TEST_CASE("pace judges what has no figures, and what is undecided closes the gate unless that is allowed") {
+TEST_CASE("pace judges rows without figures, and an undecided verdict closes the gate unless allowed") {
   auto row = compare(mine::FirstCallWithin(pace::Nanoseconds(1000)))["loading"];
   const auto undecided = pace::Expectation(pace::Expectation::Rule{
       .description = "guess", .judge = [](const pace::ImplementationResult&) -> pace::Judgement {

@@ -90,7 +90,7 @@ TEST_CASE("a guard that is let through by name leaves nothing unresolved") {
   }
 }
 
-TEST_CASE("the verdict is that of judge_replicates") {
+TEST_CASE("the verdict agrees with judge_replicates") {
   const std::vector<double> centres{0.20, 0.25, 0.18, 0.22, 0.21, 0.24};
   Replicates replicates;
   for (const double each : centres) replicates.add_process({claim(1.10, std::exp(each))});

@@ -217,7 +217,7 @@ TEST_CASE("cold: each call has events of its own, and everything is driven out o
   CHECK(clock.kernels_per_call() == 1);
 }
 
-TEST_CASE("cold: what is marked as persisting has no place while it is timed, and has it again afterwards") {
+TEST_CASE("cold timing takes the place of persisting lines, and gives it back afterwards") {
   FakeDevice device;
   FakeSubject subject{device, 3us};
   GraphClock clock(device, {.cold = true, .calls = 4});

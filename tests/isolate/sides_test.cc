@@ -177,7 +177,7 @@ void require_others_measured(const pace::Result& result) {
   CHECK(result["other"].judgements[0].verdict == Verdict::passed);
 }
 
-TEST_CASE("times and verdicts are those of the processes") {
+TEST_CASE("times and verdicts come from the processes") {
   Case sides;
   const auto result = sides.run(nothing);
   CHECK(result["old"].time->median == 100 * us);
@@ -197,7 +197,7 @@ TEST_CASE("times and verdicts are those of the processes") {
                         "0.00 ns to start it and to report its end"));
 }
 
-TEST_CASE("each implementation runs in a process of its own, and none in that of the clock") {
+TEST_CASE("each implementation runs in a process of its own, and none in the clock's process") {
   Case sides;
   require_others_measured(sides.run(nothing));
   const auto& seen = *sides.shared.get();

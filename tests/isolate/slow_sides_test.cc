@@ -90,7 +90,7 @@ TEST_CASE("a slow third implementation does not make the other two slow") {
   CHECK(result.rounds == 36);
 }
 
-TEST_CASE("a matcher on finished rounds says the same of what is far too slow") {
+TEST_CASE("a matcher on finished rounds says the same of a far too slow candidate") {
   const auto result = compare(40 * us, 2 * s, std::nullopt);
   CHECK(NoSlowerThan(1.02).judge(result["new"]).verdict == Verdict::failed);
   CHECK(pace::SpeedupAtLeast(1.2).judge(result["new"]).verdict == Verdict::failed);

@@ -102,7 +102,7 @@ TEST_CASE("what needs no memory to be read or written does not count") {
   CHECK(found.written == 0);
 }
 
-TEST_CASE("a table of which some rows are looked up is not read in full") {
+TEST_CASE("a table is not read in full where some rows are looked up") {
   const auto found =
       traffic_of([](const auto& x, const auto&) { return at::index_select(x, 0, at::arange(0, 64, 16)); });
   CHECK(found.read == 0);

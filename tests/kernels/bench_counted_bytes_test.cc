@@ -41,7 +41,7 @@ TEST_CASE("a report has units in its second line, and numbers with commas") {
   CHECK(read_counts(header).empty());
 }
 
-TEST_CASE("what is no such report says what it lacks") {
+TEST_CASE("the error for another kind of report names the missing part") {
   CHECK_THROWS_MATCHES(read_counts("==ERROR== no permission\n"), pace::InputError,
                        Message("Nsight Compute's report: expected a column 'Kernel Name'; there are "));
   CHECK_THROWS_MATCHES(

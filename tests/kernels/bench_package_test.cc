@@ -28,7 +28,7 @@ TEST_CASE("operands in the notation of recorded operators, dense unless strides 
   CHECK(pace::benches::kernels::dense_strides({2, 0, 3}) == std::vector<std::int64_t>{3, 3, 1});
 }
 
-TEST_CASE("what is no tuple of tensors") {
+TEST_CASE("inputs that are no tuple of tensors are refused") {
   const auto refuses = [](const std::string& text, const std::string& message) {
     INFO(text);
     CHECK_THROWS_MATCHES(parse_inputs(text, at::kCPU), pace::InputError, MessageMatches(ContainsSubstring(message)));
@@ -90,7 +90,7 @@ TEST_CASE("the only model of a package need not be named") {
                        MessageMatches(ContainsSubstring("no model 'zebra'; expected --model with one of forward")));
 }
 
-TEST_CASE("what is no package") {
+TEST_CASE("a file that is no package is refused") {
   const pace::test::Scratch folder;
   const auto refuses = [](const std::string& path, const std::string& message) {
     CHECK_THROWS_MATCHES(pace::benches::kernels::Package(path, "model", "()", ""), pace::Error,

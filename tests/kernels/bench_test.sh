@@ -61,7 +61,7 @@ has_line $'GB/s \t aoti_torch_cpu_addmm_out$'
 (($(grep -c '%.*cpp_fused_0$' "$work/bandwidth") == 2)) || complain "expected the kernel in both"
 (($(grep -c '%.*aoti_torch_cpu_addmm_out$' "$work/bandwidth") == 1)) || complain "expected the call of LibTorch in one"
 
-case="the original lists Triton's kernels alone, of which there are none on the CPU"
+case="the original lists Triton's kernels alone, and the CPU has none"
 block -k --compat; ends_with 1; prints "No kernel with benchmark functionality found."
 says "runs on the CPU, and the original lists Triton's kernels alone"
 
@@ -106,7 +106,7 @@ diff <(tr '\n' ' ' <"$NCU_WORDS" | sed -E "s#--export [^ ]*#--export R#; s# /[^ 
 printf '#!/bin/sh\nexit 3\n' >"$work/bin/ncu"
 PATH=$work/bin:$PATH block --ncu --times 1 --repeat 1; ends_with 1; prints "NCU profiling failed with error: ncu ended with exit code 3"
 
-case="what is no package, or not one for this"
+case="a file that is no package, or a package for something else, is refused"
 run --package "$0"; ends_with 1; says "this is no package; expected an archive (.pt2) that AOTInductor wrote"
 mkfifo "$work/pipe.pt2"
 for path in "$work" /dev/null /dev/zero "$work/pipe.pt2"; do
@@ -131,7 +131,7 @@ run --package "$work/alone.pt2" --inputs "($operands, T([256, 512], f32))" --tim
 case="a package whose run fails"
 run --package "$packages/out_of_range.pt2"; ends_with 1; says "out_of_range.pt2: its run failed"
 
-case="a package of which no kernel is heard"
+case="a package whose kernels are not recorded is timed, but lists none"
 run --package "$packages/silent.pt2" -k; ends_with 1; says "no kernel was seen in this call of "; says "cpp.enable_kernel_profile"
 run --package "$packages/silent.pt2" --times 1 --repeat 1; ends_with 0
 

@@ -188,7 +188,7 @@ TEST_CASE("eager code on the CPU: each operator, and operands as they were") {
 }
 
 #ifndef PACE_CUDA
-TEST_CASE("what is asked of CUDA needs a program with CUDA") {
+TEST_CASE("kernels on CUDA need a program with CUDA") {
   pace::KernelsOptions options;
   options.on = c10::DeviceType::CUDA;
   CHECK_THROWS_MATCHES(pace::kernels(options, "block", [] {}), pace::Unsupported,

@@ -27,7 +27,7 @@ std::string text(const char* words) { return words; }
 
 }  // namespace
 
-TEST_CASE("bytes: what is read and written counts twice, by position") {
+TEST_CASE("an argument that is both read and written counts its bytes twice, by position") {
   const std::vector<std::optional<double>> arguments{100.0, std::nullopt, 10.0, 1.0};
   CHECK(count_bytes(arguments, 0) == 111);
   CHECK(count_bytes(arguments, 1) == 211);

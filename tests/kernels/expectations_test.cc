@@ -26,7 +26,7 @@ KernelReport report() {
 
 }  // namespace
 
-TEST_CASE("numbers without noise pass or fail, and say of which kernel") {
+TEST_CASE("numbers without noise pass or fail, and name the kernel") {
   KernelReport made = report();
   CHECK_THAT(made, pace::AtMost(pace::kernel::Count::spills, 0));
   CHECK_THAT(made, pace::AtMost(pace::kernel::Count::registers, 32));
@@ -58,7 +58,7 @@ TEST_CASE("a judgement of a user's rule without a message gets one that names th
         "measured and the expected figures");
 }
 
-TEST_CASE("what is not known passes nothing") {
+TEST_CASE("an unknown number passes nothing") {
   KernelReport made = report();
   made.kernels[0].launch.reset();
   CHECK(pace::AtMost(pace::kernel::Count::spills, 0).judge(made).verdict == Verdict::invalid);

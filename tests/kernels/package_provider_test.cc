@@ -73,7 +73,7 @@ TEST_CASE("the package says nothing of a kernel that it does not hold") {
   CHECK_FALSE(told("cpp_fused_mul_0_0"));  // only Triton puts something behind a name
 }
 
-TEST_CASE("what is not known stays so") {
+TEST_CASE("an unknown category or number of bytes stays unknown") {
   CHECK_FALSE(told("triton_unk_fused_3")->category);
   CHECK(told("triton_unk_fused_3")->bytes == 300);
   CHECK(to_string(told("triton_tem_fused_mm_4")->category.value()) == "template");

@@ -36,7 +36,7 @@ Kernel kernel_of(const std::string& symbol) {
 
 }  // namespace
 
-TEST_CASE("a kernel without a category has that of its source, in any folder") {
+TEST_CASE("a kernel without a category has its source's category, in any folder") {
   const pace::test::Scratch folder;
   write(folder.path / "ab" / "cab.py", "triton_heuristics.reduction", "rows");
   write(folder.path / "cd" / "ccd.py", "triton_heuristics.pointwise", "rows_of_two");

@@ -94,7 +94,7 @@ TEST_CASE("clusters and cooperative launches stand behind the grid") {
   CHECK_THAT(squeezed(again.str()), ContainsSubstring(" 4096, cooperative 128 "));
 }
 
-TEST_CASE("what is remarkable about a launch stands below the list") {
+TEST_CASE("remarks on a launch stand below the list") {
   KernelReport made = report();
   std::ostringstream none;
   pace::kernel::print_table(made, none);
@@ -187,7 +187,7 @@ TEST_CASE("lines of some kernels, with totals and shares of all") {
   CHECK_THAT(text, !ContainsSubstring("ggg"));
 }
 
-TEST_CASE("what is slow is red") {
+TEST_CASE("a slow kernel is red") {
   KernelReport made = report();
   made.kernels[0].bytes = 40e6;
   std::ostringstream plain, coloured;

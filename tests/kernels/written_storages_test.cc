@@ -41,7 +41,7 @@ TEST_CASE("tensors that outlive a call have their values again, those that it ma
   for (const auto& each : several) CHECK(each.equal(at::ones(each.sizes())));
 }
 
-TEST_CASE("what is written with the values that it had needs no copy") {
+TEST_CASE("a tensor that is written with the values that it had needs no copy") {
   at::Tensor zero = at::zeros({3});
   WrittenStorages written;
   written.observe([&] { zero.mul_(2); });

@@ -473,7 +473,7 @@ TEST_CASE("one implementation cannot be captured: all are timed by events, and a
   CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("'b' cannot be captured")));
 }
 
-TEST_CASE("what is noted of samples goes with them when one throws and the others are measured again") {
+TEST_CASE("notes on samples go with them when one candidate throws and the others are measured again") {
   OnDevice on;
   int calls = 0;
   const auto throws_later = [&] {

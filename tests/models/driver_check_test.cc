@@ -47,7 +47,7 @@ Ran compare(const std::string& checker, const std::string& actual, const std::st
   return run(words);
 }
 
-TEST_CASE("accuracy: what is as expected passes") {
+TEST_CASE("accuracy passes if it is as expected") {
   // Blank lines between rows are torchbench's way to avoid conflicts of merges.
   const auto ran = compare("accuracy", "dev,name,batch_size,accuracy\ncpu,a,4,pass\ncpu,b,4,fail_to_run\n",
                            "name,accuracy,graph_breaks\n\na,pass,0\n\n\nb,fail_to_run,1\n\n");
@@ -151,7 +151,7 @@ TEST_CASE("csv: every status must have pass in it") {
   CHECK_THAT(ran.out, ContainsSubstring("\n1 models did not pass:\n    b\n"));
 }
 
-TEST_CASE("memory: 95 % of what is expected will do") {
+TEST_CASE("memory passes from 95 % of the expected ratio on") {
   const std::string expected = "name,compression_ratio\na,1.0\n";
   const auto enough = compare("memory_compression_ratio", "name,compression_ratio\na,0.95\nnew,0.1\n", expected);
   CHECK(enough.code == 0);

@@ -107,7 +107,7 @@ TEST_CASE("what a model's process is called with") {
         Strings{"/p", "--only=m", "--rows-of=cpu", "--rows-to=/f", "--repeat=1"});
 }
 
-TEST_CASE("what is handed over, but for a line that was cut off") {
+TEST_CASE("rows that were handed over are read, but for a line that was cut off") {
   const pace::test::Scratch scratch;
   const auto path = scratch / "rows";
   CHECK(read_handed_over(path).rows.empty());

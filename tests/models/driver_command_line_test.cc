@@ -469,7 +469,7 @@ TEST_CASE("torchbench's other options are refused with a reason") {
   refuses({"--optimize_ddp_mode", "x"}, "--optimize-ddp-mode is refused: ");
 }
 
-TEST_CASE("options that ask for what is always so are accepted, unless another asks for the contrary") {
+TEST_CASE("options that ask for the usual behaviour are accepted, unless another asks for the contrary") {
   CHECK(parse({"--nopython", "--disable-cudagraphs"}).settings.backends == Strings{"aot_inductor"});
   for (const char* graphed : {"cuda_graph", "torchscript_cuda_graph", "aot_inductor_cuda_graph"})
     refuses({"--performance", "--inference", "--disable-cudagraphs", std::string("--backend=") + graphed},

@@ -113,7 +113,7 @@ TEST_CASE("anchors stand in lists; slow holds the very slow ones") {
   CHECK_THAT(read.warnings, IsEmpty());
 }
 
-TEST_CASE("what is expected, and why") {
+TEST_CASE("a file says which statuses are expected, and why") {
   const Read read(
       "expected:\n  a:\n    training/amp: {status: fail_accuracy, reason: momentum is chaotic}\n"
       "    inference: {status: OOM, reason: large, backend: torchscript}\n");
@@ -164,7 +164,7 @@ TEST_CASE("unknown sections and models are warned about, with their lines") {
   CHECK(read.config.skip.all == Names{"a", "zebra"});
 }
 
-TEST_CASE("what is wrong is told with its line") {
+TEST_CASE("a mistake in a file is told with its line") {
   refuses("skip:\n  all: a\n", "m.yaml:2: section 'skip.all': expected a list of models, found 'a'");
   refuses("skip:\n  all:\n    a: 1\n", "m.yaml:3: section 'skip.all': expected a list of models, found a map");
   refuses("slow:\n  - a\n  - {b: 1}\n", "m.yaml:3: section 'slow': expected a list of models, found a map");

@@ -130,7 +130,7 @@ TEST_CASE("a comment that would be too long names what it leaves out") {
   CHECK_THAT(comment, ContainsSubstring("Too long for a comment: Warnings.\n"));
 }
 
-TEST_CASE("an archive holds runs by date, the last of which is the earlier one") {
+TEST_CASE("an archive holds runs by date, and its last run is the earlier one") {
   const Scratch scratch;
   const auto archive = scratch / "archive", file = std::string("aot_timm_float32_inference_cpu_performance.csv");
   CHECK(read_archive(archive).empty());

@@ -483,7 +483,7 @@ TEST_CASE("what fits no file is said, and rows before it stay") {
   CHECK(bench.csv() == header + "cpu,better" + good_figures + "cpu,good" + good_figures);
 }
 
-TEST_CASE("a reader of what is printed that goes away ends no run before its rows are there") {
+TEST_CASE("a reader of the output that goes away ends no run before its rows are there") {
   Bench bench;
   const std::string script = "exec 3> >(exec true); wait $!; exec \"$0\" \"$@\" >&3";
   CHECK(bench.performance({"-k", "good|better"}, true, script) == 1);
@@ -683,7 +683,7 @@ TEST_CASE("paths that cannot be what they should be are found before a model is 
   refuses(with(performance, "--baseline=" + others), "--baseline: expected results of the models that are run (good)");
 }
 
-TEST_CASE("bad input ends the run, with what is wrong") {
+TEST_CASE("bad input ends the run with a message that names it") {
   Bench bench;
   CHECK(bench.performance({"--total-partitions=2", "--partition-id=2"}) == 1);
   CHECK_THAT(bench.printed,

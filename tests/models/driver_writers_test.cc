@@ -62,7 +62,7 @@ TEST_CASE("CSV is read as RFC 4180 has it") {
   CHECK(pace::report::to_csv(table) == "name,what\n\"a,b\",\"say \"\"x\"\"\"\nc,\"two\nlines\"\nd\n,\n");
 }
 
-TEST_CASE("a row that failed comes first: the header grows, and what is missing is 0") {
+TEST_CASE("when a row that failed comes first, the header grows and missing figures are 0") {
   const Scratch scratch;
   const auto path = scratch / "r.csv";
   add_row(path, {{"dev", "cpu"}, {"name", "a"}, {"batch_size", std::int64_t{0}}, {"speedup", 0.0}});
@@ -150,7 +150,7 @@ TEST_CASE("rows go into the files of their back ends, or into one with a column 
   CHECK_THROWS_AS(ResultFiles({.file = "/proc/no/such.csv"}, {settings}, {}).add(fast("a", 1)), pace::Error);
 }
 
-TEST_CASE("what compiling took has a file beside that of the rows, of those that compiled") {
+TEST_CASE("compile times have a file beside the rows, for the back ends that compiled") {
   const Scratch scratch;
   const Settings settings{.backends = {"aot_inductor", "torchscript"}};
   Row compiled = fast("a", 2);

@@ -136,7 +136,7 @@ TEST_CASE("the formula of weights and inputs gives what it gives in Python") {
   CHECK(hashes("input 0", 3).equal(at::tensor(std::vector<std::int64_t>{1631609147, 1589387272, 3828018972})));
 }
 
-TEST_CASE("models answer as those of torchvision, transformers and timm do on equal weights") {
+TEST_CASE("models answer like the ones of torchvision, transformers and timm on equal weights") {
   const auto all = references();
   std::size_t compared = 0;
   for (const ModelEntry& entry : registered_models()) {

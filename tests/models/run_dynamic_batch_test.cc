@@ -119,7 +119,7 @@ TEST_CASE("rounds have batches of several sizes in turn, the same for all sides"
   CHECK_THROWS(cell<std::string>(run(pace::test::mlp(), settings)[0], "batch_sizes"));
 }
 
-TEST_CASE("what is right for two sizes and wrong for the third has no figures", "[models]") {
+TEST_CASE("a back end that is right for two sizes and wrong for the third has no figures", "[models]") {
   const auto wrong_at = [](std::int64_t size) {
     return pace::test::eager_but([](int) {},
                                  [size](c10::IValue value) {
@@ -203,7 +203,7 @@ TEST_CASE("the sizes of a schedule lie around the model's own, within what all s
   CHECK_THAT(log, ContainsSubstring("mlp: there is no other batch that it could be timed with"));
 }
 
-TEST_CASE("sizes of batches are those of a range that leave a remainder", "[models]") {
+TEST_CASE("sizes of batches lie in a range and leave a remainder", "[models]") {
   const BatchRange odd{.low = 5, .high = 128, .step = 2, .remainder = 1};
   CHECK(odd.has(5));
   CHECK(odd.has(127));

@@ -38,7 +38,7 @@ bool equal_values(const Instance& a, const Instance& b) {
          a.model.inputs[0].toTensor().equal(b.model.inputs[0].toTensor());
 }
 
-TEST_CASE("equal options make equal instances; what is done to one is not done to another", "[models]") {
+TEST_CASE("equal options make equal instances, and a change to one does not reach another", "[models]") {
   const auto entry = pace::test::small_net();
   const InstanceOptions options{.batch_size = 3, .training = true, .train_mode = true};
   const auto first = make_instance(entry, options), second = make_instance(entry, options);
@@ -91,7 +91,7 @@ TEST_CASE("buffers and inputs come back, whether their versions have advanced or
   REQUIRE(equal_values(instance, expected));
 }
 
-TEST_CASE("casts take what is floating, autocast takes nothing", "[models]") {
+TEST_CASE("casts change floating-point tensors, and autocast changes none", "[models]") {
   const auto entry = pace::test::mlp();
   const auto base = make_instance(entry, {.batch_size = 4});
   const auto half = copy_instance(base, {.cast = at::kBFloat16});
@@ -255,7 +255,7 @@ TEST_CASE("inputs are lists, tuples and dicts of tensors: made, cast, copied, co
   REQUIRE_THAT(with(c10::Device("cpu")), ContainsSubstring("found Device"));
 }
 
-TEST_CASE("optimisers are those of torchbench", "[models]") {
+TEST_CASE("optimisers agree with torchbench", "[models]") {
   const auto entry = pace::test::mlp();
   Config config;
   const auto trained = make_instance(entry, {.batch_size = 4, .training = true});

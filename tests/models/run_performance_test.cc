@@ -458,7 +458,7 @@ TEST_CASE("settings that make no sense", "[models]") {
   REQUIRE(rows[0].result == RowResult::unmeasured);
 }
 
-TEST_CASE("what is asked for beside the figures", "[models]") {
+TEST_CASE("options beside the figures reach the comparison", "[models]") {
   auto settings = quick({"torchscript"});
   settings.randomize_input = true;
   settings.warm_peak_memory = true;

@@ -120,7 +120,7 @@ TEST_CASE("batch sizes", "[models]") {
   REQUIRE_THROWS_AS(chosen(true), pace::InputError);
 }
 
-TEST_CASE("of an exception the line that says what is wrong", "[models]") {
+TEST_CASE("the telling line of an exception names the error", "[models]") {
   using pace::benches::models::detail::telling_line;
   REQUIRE(telling_line("out of paper\nstack: ...\n") == "out of paper");
   REQUIRE(

@@ -69,7 +69,7 @@ TEST_CASE("devices are named in full when they are not known, or not there", "[a
   CHECK(pace::benches::aot::device_model(at::kCPU) == "");
 }
 
-TEST_CASE("a CUDA graph is refused what is not on a GPU", "[aot]") {
+TEST_CASE("a CUDA graph refuses operands that are not on a GPU", "[aot]") {
   auto registry = BackendRegistry::with_defaults({});
   const auto call = OperatorCall::bind("aten.sub.Tensor", inputs({random({3}), random({3})}));
   for (const char* name : {"cuda_graph", "torchscript_cuda_graph", "aot_inductor_cuda_graph"})
@@ -77,7 +77,7 @@ TEST_CASE("a CUDA graph is refused what is not on a GPU", "[aot]") {
                ContainsSubstring("the operands of aten.sub.Tensor are not on one"));
 }
 
-TEST_CASE("a CUDA graph takes as long to compile as what is captured", "[aot]") {
+TEST_CASE("a CUDA graph takes as long to compile as the back end that it captures", "[aot]") {
   class Compiler final : public pace::benches::operators::Backend {
    public:
     std::string name() const override { return "compiler"; }

@@ -127,7 +127,7 @@ TEST_CASE("declared cases are chosen by their tags") {
                     ContainsSubstring("--tag: no cases have the tag 'shrt'; there are long, short, slow"));
 }
 
-TEST_CASE("what is wrong with a declaration is said with its operator") {
+TEST_CASE("an error in a declaration names its operator") {
   CHECK_THROWS_WITH(CaseList("aten.x.default", "x").list({"M", "N"}, {{1}}),
                     ContainsSubstring("aten.x.default: expected 2 values in each row of cases, found 1"));
   CHECK_THROWS_WITH(CaseList("aten.x.default", "x").cross("M", {1}).cross("M", {2}),

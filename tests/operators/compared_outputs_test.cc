@@ -38,13 +38,13 @@ std::string problem_of(const std::vector<pace::Result>& results) {
   return outputs.problem();
 }
 
-TEST_CASE("outputs of which none was compared are a problem, with names and reasons") {
+TEST_CASE("a run that compared no outputs has a problem, with names and reasons") {
   CHECK_THAT(problem_of({empty, nan, uninitialised}),
              ContainsSubstring("\n  empty: they have no elements\n  nan: they are NaN throughout\nExpected"));
   CHECK_THAT(problem_of(std::vector<pace::Result>(12, empty)), ContainsSubstring("\n  ... and 2 more\n"));
 }
 
-TEST_CASE("beside one that was compared, or might have been in more time, they are none") {
+TEST_CASE("a run has no problem if it compared one output, or might have in more time") {
   CHECK(problem_of({empty, compared, nan}).empty());
   CHECK(problem_of({empty, unreached}).empty());
 }

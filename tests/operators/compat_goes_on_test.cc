@@ -64,7 +64,7 @@ TEST_CASE("new: the sample that ended a process is an error of the next, which s
   CHECK(fixture.runs_of("eager") == std::vector<std::string>{"1", "1", "2", "2", "3", "3", "1", "1"});
 }
 
-TEST_CASE("old: what is in the file is not written again") {
+TEST_CASE("old: a line that is in the file is not written again") {
   Earlier earlier;
   CompatFixture fixture("Operator: aten.abs.default\ncnt: 1, ((T([1], f32),), {})\n" + recorded);
   const std::string line = ":\nInductor Speedups : [2.0, 2.0, 2.0]\n";

@@ -91,7 +91,7 @@ TEST_CASE("old: an error takes two lines, and an operator without times is not h
         "Running aten.neg.default\nIter 0\nerror aten.neg.default\ntwo is\ntoo many\n");
 }
 
-TEST_CASE("what is left out: by name with a line, convolutions without one, unknown ones with a warning") {
+TEST_CASE("some operators are left out with a line, convolutions without one, and unknown ones with a warning") {
   CompatFixture fixture(
       "Operator: aten.index.Tensor\ncnt: 1, ((T([2], f32), [T([1], i64)]), {})\n"
       "Operator: aten._unsafe_view.default\ncnt: 1, ((T([2], f32), [2]), {})\n"

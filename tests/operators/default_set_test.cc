@@ -95,7 +95,7 @@ TEST_CASE("all of the set is chosen, or the categories that are named") {
                                       ContainsSubstring("expected all, or some of pointwise, matmul")));
 }
 
-TEST_CASE("what is not a default set is refused, with file and line") {
+TEST_CASE("a file that is no default set is refused, with file and line") {
   const auto refused = [](const std::string& text, std::size_t line, const std::string& why) {
     const SetFile file(text);
     INFO(text);

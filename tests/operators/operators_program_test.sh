@@ -136,7 +136,7 @@ output=$(timeout 60 "$program" --compat new --device cpu --inp-file "$work/good.
 code=$?; fails; says "no program reads from this pipe"
 rm "$work/operatorbench_good_float32.csv"
 
-case="missing file, and what is no file"
+case="a missing file is refused, and so is a path that is no file"
 for path in "$work/none.txt" "$work" /dev/null /dev/zero "$work/good.txt/none" "$program"; do
   run --inp-file "$path"; refuses; says "$path"
 done
@@ -264,7 +264,7 @@ command=$(grep -A1 '^pace: to ' <<<"$output" | tail -1)
 output=$(bash -c "$command" 2>&1 </dev/null) code=$?
 fails; says "1 case, 2 implementations: 2 measured"; says "--seed 5"
 
-case="a call that throws names its line, and beside it what is refused or unchecked is repeated, too"
+case="a call that throws names its line, and a refused or unchecked call beside it is repeated, too"
 printf 'Operator: aten.mm.default\n%s\n%s\n%s\n' 'cnt: 1, ((T([4, 5], f32), T([4, 5], f32)), {})' \
   'cnt: 1, ((ST([3], f32, torch.sparse_coo, False, nnz=1),), {})' 'cnt: 1, ((T([4, 4], f32), T([4, 4], f32)), {})' \
   >"$work/beside.txt"

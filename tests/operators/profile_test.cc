@@ -85,7 +85,7 @@ TEST_CASE("a trace is a file of its operator's own, with ranges inside each othe
   CHECK(inside == 4);
 }
 
-TEST_CASE("what is not saved leaves no file and does not stop the next trace") {
+TEST_CASE("a trace that is not saved leaves no file and does not stop the next one") {
   const Scratch folder;
   {
     operators::OperatorTrace trace(folder.path, "aten.neg.default");

@@ -177,7 +177,7 @@ TEST_CASE("what a run would refuse shows without a measurement") {
   CHECK_THAT(problems["aten.frobnicate.default[0]"], ContainsSubstring("has no operator 'aten.frobnicate.default'"));
 }
 
-TEST_CASE("a dtype of which no tensor can be made is refused with the operator and one place, that of the dtype") {
+TEST_CASE("a dtype that no tensor can have is refused with the operator and the dtype's place alone") {
   Fixture fixture(
       "Operator: aten.relu.default\n"
       "cnt: 1, ((T([64], torch.uint4),), {})\n"

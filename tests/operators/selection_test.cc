@@ -170,7 +170,7 @@ TEST_CASE("a selection without samples is an error") {
                        MessageMatches(StartsWith("model.txt: nothing to replay: --op all, --start-idx 100")));
 }
 
-TEST_CASE("inputs without a good call say what is wrong with them, and no option") {
+TEST_CASE("inputs without a good call name their faults, and no option") {
   const auto message = [](const pace::corpus::Corpus& corpus) {
     operators::ReplayOptions options;
     options.inp_file = "model.txt";

@@ -138,7 +138,7 @@ TEST_CASE("samples that ended in several ways have the reason of each") {
   CHECK_THAT(fixture.folder.read("table.csv"), ContainsSubstring('"' + reasons + '"'));
 }
 
-TEST_CASE("a speed-up on outputs that could not be compared has no part in those of the suite") {
+TEST_CASE("a speed-up on outputs that could not be compared has no part in the suite's speed-ups") {
   operators::OperatorSummary summary("aten.x.default", {"eager", "a"});
   auto varies = result_of({"eager", "a"}, {1000, 10});
   varies.implementations[1].uncompared = pace::Uncompared::varies;

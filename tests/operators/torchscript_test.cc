@@ -130,7 +130,7 @@ TEST_CASE("a call that changes the shape of its argument finds the recorded one 
   }
 }
 
-TEST_CASE("a loop computes in every iteration what is only consumed, and beats", "[aot]") {
+TEST_CASE("a loop computes unused values in every iteration, and each iteration beats", "[aot]") {
   const c10::InferenceMode inference;
   static int computed = 0;
   const auto handle = at::addThreadLocalCallback(

@@ -155,7 +155,7 @@ pace::timing::HostBandwidth bandwidth() {
   return pace::timing::HostBandwidth([](std::size_t) { return pace::timing::Bandwidths{1e9, 1e9}; });
 }
 
-TEST_CASE("the share of the peak is that of the bytes, or of the operations where these take longer") {
+TEST_CASE("the share of the peak is about the bytes, or about the operations where these take longer") {
   auto memory = bandwidth();
   int measured = 0;
   HostPeak peak(memory, [&](at::ScalarType) -> std::optional<double> { return ++measured, 10e9; });
@@ -219,7 +219,7 @@ struct OtherCompletion final : pace::RunContext::Completion {
 };
 
 TEST_CASE(
-    "shares are entered into what is published and what is returned, and the peak is measured once for each row") {
+    "the published and the returned result get their shares, and the peak is measured once for each row") {
   int tries = 0;
   pace::timing::HostBandwidth memory([&](std::size_t) { return ++tries, pace::timing::Bandwidths{1e9, 1e9}; });
   HostPeak peak(memory, [](at::ScalarType) { return std::optional<double>(); });

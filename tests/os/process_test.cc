@@ -178,7 +178,7 @@ TEST_CASE("a program ends when the process that started it is killed") {
   }
 }
 
-TEST_CASE("what a program has started ends with the process that started the program, by whichever signal") {
+TEST_CASE("processes that a program has started end with the program's parent, by whichever signal") {
   for (const int number : {SIGINT, SIGTERM, SIGKILL}) {
     CAPTURE(number);
     int ends_of_pipe[2];

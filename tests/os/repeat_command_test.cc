@@ -54,7 +54,7 @@ TEST_CASE("a shell reads every word back as it was") {
   CHECK(pace::shell_word("two words") == "'two words'");
 }
 
-TEST_CASE("the command is that by which the program was started: its file, bazel run, or bazel test") {
+TEST_CASE("the command starts the program as before, by its file, bazel run or bazel test") {
   const Variables variables;
   CHECK(pace::command_again("/tmp/my bench", {"a b", "--seed", "5"}) == "'/tmp/my bench' 'a b' --seed 5");
   // Bazel has built it and a shell has started it.

@@ -41,7 +41,7 @@ struct Terminal {
 
 }  // namespace
 
-TEST_CASE("colours: the terminal, FORCE_COLOR, CLICOLOR_FORCE and NO_COLOR, each of which outweighs those before") {
+TEST_CASE("the terminal, FORCE_COLOR, CLICOLOR_FORCE and NO_COLOR decide on colours, and a later one outweighs") {
   const Terminal terminal;
   REQUIRE(terminal.device >= 0);
   CHECK(pace::wants_colour(terminal.device));

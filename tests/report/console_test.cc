@@ -88,7 +88,7 @@ layer_norm/64x1024  (16 rounds of 40 iterations in 1.00 s)
 )");
 }
 
-TEST_CASE("without blocks there is a line for each candidate, and what is wrong or open is explained below it") {
+TEST_CASE("without blocks each candidate has a line, and a wrong or open one is explained below it") {
   auto result = sample::comparison("layer_norm/64x1024");
   result.implementations[1].judgements = {
       {"speed-up of at least 1.50x", pace::Verdict::undecided, false, "'fused' could be slower. Measure longer"},
@@ -402,7 +402,7 @@ TEST_CASE("totals: the mean of ratios is geometric and leaves out what has none"
                                    "speed-up of its cycles)\n"));
 }
 
-TEST_CASE("totals: what could not be compared has no part in the mean, as what is wrong has none") {
+TEST_CASE("a candidate that could not be compared has no part in the mean, like a wrong one") {
   auto doubled = sample::comparison("a");
   auto varies = sample::comparison("b");
   auto& row = varies.implementations[1] = sample::candidate("fused", 8000, 0.125);

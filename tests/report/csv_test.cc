@@ -99,7 +99,7 @@ TEST_CASE("what else happened during the rounds stands beside every row") {
   for (const auto& [column, text] : expected) CHECK(rows[1].at(column) == text);
 }
 
-TEST_CASE("counted instructions have columns, of which the baseline's ratios are empty") {
+TEST_CASE("counted instructions have columns, and the baseline's ratios are empty") {
   auto result = sample::comparison("case");
   result.implementations[0].instructions = pace::InstructionCount{.low = 5, .high = 6, .counter = "callgrind"};
   result.implementations[1].instructions = pace::InstructionCount{10, 11, 1.5, 2.25, "callgrind"};
@@ -180,7 +180,7 @@ TEST_CASE("verdict is the worst one; messages are those that did not pass") {
   CHECK(rows[1].at("message") == "slow; unclear");
 }
 
-TEST_CASE("figures keep their digits, rates use 1e9, and what is not finite is named") {
+TEST_CASE("figures keep their digits, rates use 1e9, and infinite ones and NaN are named") {
   auto result = sample::comparison("case");
   result.implementations[0].time->median = pace::Nanoseconds(0.1 + 0.2);
   result.implementations[1].bytes = 8000;
@@ -195,7 +195,7 @@ TEST_CASE("figures keep their digits, rates use 1e9, and what is not finite is n
   CHECK(rows[1].at("speedup") == "inf");
 }
 
-TEST_CASE("what is no UTF-8 is replaced as in JSON, so that names are equal in all files") {
+TEST_CASE("bytes that are no UTF-8 are replaced as in JSON, so that names are equal in all files") {
   for (const std::string bad :
        {"\xff", "\xff\xfe", "\xc3", "\xe2\x82", "\xe2\x82 x", "\xe2\x28\xa1", "\xed\xa0\x80", "\xf0\x9f\x98",
         "\xf0\x9f\x98,", "\xf4\x90\x80\x80", "\xc0\xaf", "\x80\x80", "\xe0\x80\x80", "\xf0\x80\x80\x80",

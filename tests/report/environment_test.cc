@@ -130,7 +130,7 @@ TEST_CASE("the commit of a checkout, however git stores it") {
   }
 }
 
-TEST_CASE("the commit of a folder inside a checkout is that of the nearest one around it") {
+TEST_CASE("the commit of a folder comes from the nearest checkout around it") {
   const pace::test::Scratch tree;
   tree.write(".git/HEAD", commit_a + "\n");
   tree.write("a/b/file", "");

@@ -37,7 +37,7 @@ std::string nested(int levels) { return std::string(levels, '[') + std::string(l
 
 }  // namespace
 
-TEST_CASE("a file is read to its end; what is no file says so") {
+TEST_CASE("a file is read to its end, and a path that is no file is refused") {
   const Scratch folder;
   const std::string long_text(1000000, 'x');
   CHECK(pace::read_file(folder.write("a", long_text), "text") == long_text);
@@ -188,7 +188,7 @@ TEST_CASE("what a pipe brought is there for later processes of a run that keeps 
   ::close(others[0]);
 }
 
-TEST_CASE("what is too long or binary is not read to its end, and a pipe may be unwanted") {
+TEST_CASE("a file that is too long or binary is not read to its end, and a pipe may be unwanted") {
   const Scratch folder;
   const auto path = folder.write("a", std::string("ab\0c", 4));
   CHECK(pace::read_file(path, "text").size() == 4);
@@ -204,7 +204,7 @@ TEST_CASE("what is too long or binary is not read to its end, and a pipe may be 
                     "/proc/self/mem: cannot be read: Input/output error; expected text");
 }
 
-TEST_CASE("writing a file follows no link that stands under its name, or under that of its first part") {
+TEST_CASE("writing a file follows no link under its own name or under its temporary one") {
   const Scratch folder;
   folder.write("victim", "untouched");
   std::filesystem::create_symlink("victim", folder / "file");

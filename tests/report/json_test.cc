@@ -164,7 +164,7 @@ TEST_CASE("what only a GPU has: figures, memory, what its driver told") {
   CHECK(json.at("lost_device") == "'fused': an illegal address");
 }
 
-TEST_CASE("what is not finite is null; bytes that are no UTF-8 do not lose the result") {
+TEST_CASE("a number that is not finite is null, and bytes that are no UTF-8 do not lose the result") {
   const TemporaryFile file;
   JsonSink sink(file.path(), ResultsHeader{});
   auto result = sample::comparison("bad byte \xff, quote \", line\nend");

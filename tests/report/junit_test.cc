@@ -107,7 +107,7 @@ TEST_CASE("a test case per gate, with its figures") {
   CHECK(cases[5]->only("error").attributes.at("type") == "invalid");
 }
 
-TEST_CASE("an implementation of which nothing is expected is still a test case: that it is correct") {
+TEST_CASE("an implementation without expectations is still a test case for its correctness") {
   const TemporaryFile file;
   JUnitSink sink(file.path(), Environment{});
   auto result = sample::comparison("case");

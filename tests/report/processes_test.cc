@@ -21,7 +21,7 @@ using pace::Verdict;
 using pace::report::Processes;
 using pace::stats::student_tail;
 
-TEST_CASE("tails are those of the tables") {
+TEST_CASE("tails agree with the tables") {
   // Abramowitz and Stegun, table 26.10, and the normal table.
   CHECK(student_tail(318.309, 1) == Approx(0.001).epsilon(1e-4));
   CHECK(student_tail(22.327, 2) == Approx(0.001).epsilon(1e-4));

@@ -91,7 +91,7 @@ TEST_CASE("the line names the part, the case, the step, its share and the time l
   CHECK(screen.row.empty());
 }
 
-TEST_CASE("without parts the time left is that of the step") {
+TEST_CASE("without parts the line shows the time that the step has left") {
   Screen screen;
   ProgressLine line(screen.display(), "tests");
   line.subject("softmax");

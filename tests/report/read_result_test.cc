@@ -235,7 +235,7 @@ void same(const ImplementationResult& read, const ImplementationResult& written)
 
 }  // namespace
 
-TEST_CASE("what is written is read again, every bit of it") {
+TEST_CASE("a written result is read again, every bit of it") {
   const auto json = report::to_json(full());
   const Result read = report::result_from(report::Json::parse(json.dump()));
   CHECK(report::to_json(read).dump(1) == json.dump(1));
@@ -281,7 +281,7 @@ TEST_CASE("a result of an earlier version has what it has") {
   CHECK(read["a"].judgements.empty());
 }
 
-TEST_CASE("what is no result is refused in words") {
+TEST_CASE("JSON that is no result is refused in words") {
   const auto read = [](const char* text) { return report::result_from(report::Json::parse(text)); };
   CHECK_THROWS_MATCHES(
       read(R"({"name": "x", "implementations": [{"name": "a", "baseline": true, "outcome": "fine",

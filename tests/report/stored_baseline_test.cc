@@ -169,7 +169,7 @@ TEST_CASE("what a cut file lost is not compared in silence") {
   CHECK_THAT(only(result, "fused").message, ContainsSubstring("it does not have 'fused' in 'case'"));
 }
 
-TEST_CASE("gates that close for another reason are not counted as those of the stored baseline") {
+TEST_CASE("gates that close for another reason are not counted for the stored baseline") {
   Settings by_speedup;
   by_speedup.by_speedup = true;
   StoredBaseline baseline({Written(files::process(1000, 500)).read()}, by_speedup, files::environment(), today);

@@ -21,7 +21,7 @@ namespace {
 
 using namespace pace::benches::rnn;
 
-TEST_CASE("mean and deviation are those of float32, with Bessel's correction") {
+TEST_CASE("mean and deviation are computed in float32, with Bessel's correction") {
   const auto result = make_bench_result("aten", {1, 2, 3, 6}, {0.1F, 0.1F});
   REQUIRE(result.avg_fwd == 3);
   // Squares of deviations: 4 + 1 + 0 + 9 = 14, over 3.

@@ -72,7 +72,7 @@ TEST_CASE("a baseline that nothing is compared with is refused") {
   REQUIRE(why("py_aot_inductor", {"aten"}, sizes(1, "cpu")) == "nothing was thrown");
 }
 
-TEST_CASE("what is asked for is TorchScript, or compiled, as its runners are") {
+TEST_CASE("a plan has TorchScript, or is compiled, if one of its runners is") {
   const auto effects = [](const Texts& names, const std::optional<std::string>& baseline = {}) {
     const Effects found = effects_of({{.key = "lstm", .title = "LSTM", .runners = names}}, baseline, c10::kCPU);
     return std::string(found.on_gpu ? "gpu " : "") + (found.scripted ? "scripted " : "") +

@@ -116,7 +116,7 @@ TEST_CASE("Equal seeds give all runners of a kind equal inputs and weights, of t
   }
 }
 
-TEST_CASE("Seeds decide what is drawn; the default generator is left alone") {
+TEST_CASE("seeds decide the values, and the default generator is left alone") {
   Sizes sizes = small();
   const auto x = [&] { return find_runner("py").make(sizes).inputs[0].toTensor(); };
   at::Generator generator = at::detail::getDefaultCPUGenerator();

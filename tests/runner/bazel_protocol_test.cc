@@ -172,7 +172,7 @@ TEST_CASE("TEST_INFRASTRUCTURE_FAILURE_FILE is for the machine's reasons alone")
   CHECK_THAT(folder.read("infrastructure"), StartsWith("machine\nloaded: The hypervisor gave others 50 %."));
 }
 
-TEST_CASE("TEST_TIMEOUT: what is not reached is undecided and told, and the program ends by itself") {
+TEST_CASE("TEST_TIMEOUT leaves unreached candidates undecided, and the program says so and ends by itself") {
   // The process exists already when it looks at the clock, so next to nothing is left of this.
   const Scratch folder;
   const auto program = run("measures --json " + folder / "a.json",

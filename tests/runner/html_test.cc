@@ -168,7 +168,7 @@ TEST_CASE("a run that crashes outside of a comparison leaves no results file wit
   CHECK(fs::is_empty(out.path));
 }
 
-TEST_CASE("no page is made of a file whose results are lost, such as those of an earlier run") {
+TEST_CASE("no page is made when the results cannot be written, even if an earlier run left some") {
   const Scratch folder, out;
   const auto page_is_refused = [&](const program::Run& program) {
     INFO(program.out << program.err);

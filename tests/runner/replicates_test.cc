@@ -192,7 +192,7 @@ TEST_CASE("a device that a process lost is a problem, though all that was to be 
   std::remove(path.c_str());
 }
 
-TEST_CASE("what no process reached, and what is undecided without figures, is not forgotten") {
+TEST_CASE("a row that no process reached is not forgotten, nor an undecided one without figures") {
   const std::string path = "open.jsonl";
   auto late = measured(0.1);
   late.outcome = pace::Outcome::unreached;

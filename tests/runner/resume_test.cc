@@ -125,7 +125,7 @@ TEST_CASE("figures that no measurement has are refused") {
   refused("\"samples_ns\":[2000.0", "\"samples_ns\":[-2000.0", "samples_ns: expected times from 0 on");
 }
 
-TEST_CASE("a file without a result, or none at all, is nothing to resume from; what is no such file is refused") {
+TEST_CASE("a missing file or one without a result resumes nothing, and a file of another kind is refused") {
   const Scratch folder;
   CHECK(results_to_resume(folder / "none.json", configuration).empty());
   CHECK(results_to_resume(folder.write("empty.json", ""), configuration).empty());
@@ -151,7 +151,7 @@ TEST_CASE("a file without a result, or none at all, is nothing to resume from; w
                     ContainsSubstring("--seed: \"1\" there, '2' here"));
 }
 
-TEST_CASE("results of other inputs under the same name are not taken for those of these") {
+TEST_CASE("results of other inputs under the same name are not resumed") {
   struct Earlier : pace::RunContext::Checkpoint {
     [[nodiscard]] bool knows(const std::string&) const override { return true; }
     bool recall(const std::string&, pace::Result& result) override {

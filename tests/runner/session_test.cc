@@ -371,7 +371,7 @@ TEST_CASE("after a failure, one line repeats exactly that case: alone, with its 
   CHECK_THAT(seeds(results(one).front()), ContainsSubstring("third") && ContainsSubstring("\"seed\":77"));
 }
 
-TEST_CASE("what is refused or unchecked is repeated as well, where the test case fails for it") {
+TEST_CASE("a refused or unchecked candidate is repeated as well, where the test case fails for it") {
   // One of several processes finds it, and the first one says how to repeat it.
   const std::string processes = GENERATE("", "--processes 12");
   const auto program = run("'refused and unchecked beside what threw' " + processes);
@@ -863,7 +863,7 @@ TEST_CASE("results files have options by the words that the command line takes, 
                                "here; --stop: \"decided\" there, 'budget' here"));
 }
 
-TEST_CASE("a pipe without another end is an error, for what is written and what is read") {
+TEST_CASE("a pipe without another end is an error, both for writing and for reading") {
   const Scratch folder;
   const std::string pipe = folder / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
@@ -1089,7 +1089,7 @@ TEST_CASE("a guard that was let through undecided has an exit code of its own, u
   CHECK(run("--allow-undecided=on " + test + " --allow-undecided off").code == 43);
 }
 
-TEST_CASE("what is worse than an undecided guard keeps its exit code, and what says that it will do has none") {
+TEST_CASE("a worse fault than an undecided guard keeps its exit code, and an allowed guard has none") {
   CHECK(run("'open guard,too slow'").code == 42);
   CHECK(run("'open guard,nosuch'").code != 43);
   CHECK(run("'open guard' --csv /dev/full").code == 1);

@@ -295,7 +295,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
         std::vector<std::string>{"before eager measured", "before bad measured", "before fine measured"});
   CHECK(count(folder.read("a.csv"), "\nbefore,") == 3);
 
-  SECTION("what is there is not measured again") {
+  SECTION("a result that is there is not measured again") {
     const auto resumed =
         run("'waits to be interrupted'" + options + "--call-timeout 600 --resume" + files, "TIME_PASSES=1");
     INFO(resumed.out << resumed.err);

@@ -81,7 +81,7 @@ TEST_CASE("every file is one process") {
   CHECK_THAT(fewer.str(), ContainsSubstring("undecided"));
 }
 
-TEST_CASE("what was disturbed says nothing, and what is wrong cannot be outvoted") {
+TEST_CASE("a disturbed run says nothing, and a wrong result cannot be outvoted") {
   const File good("good.json", 1.0), disturbed("disturbed.json", 0.5, "Other work took part."),
       wrong("wrong.json", 1.0, "", pace::Outcome::wrong);
   std::ostringstream out;
@@ -91,7 +91,7 @@ TEST_CASE("what was disturbed says nothing, and what is wrong cannot be outvoted
   CHECK_THROWS_AS(merge_runs({disturbed.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
 }
 
-TEST_CASE("what failed in one process is refused, and what no process measured has no open gate") {
+TEST_CASE("a failure in one process is refused, and a candidate that no process measured opens no gate") {
   const File good("fine.json", 1.0);
   std::ostringstream out;
   using enum pace::Outcome;

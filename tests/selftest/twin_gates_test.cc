@@ -39,7 +39,7 @@ TEST_CASE("gates of twins are counted by limit, and only those that failed") {
   CHECK(gates.failed_at_1_percent == 1);
 }
 
-TEST_CASE("the deviation and the largest difference of twins are those of ln(speed-up)") {
+TEST_CASE("the deviation and the largest difference of twins are about ln(speed-up)") {
   const TwinGates gates = three_gates();
   // 0, -0.02 and -0.01: the squares sum up to 0.0002, over two.
   CHECK_THAT(gates.deviation(), WithinRel(0.01, 1e-9));
@@ -48,7 +48,7 @@ TEST_CASE("the deviation and the largest difference of twins are those of ln(spe
   CHECK(TwinGates().largest() == 0);
 }
 
-TEST_CASE("a sum of twins is that of all their gates") {
+TEST_CASE("a sum of twins counts all their gates") {
   TwinGates sum = three_gates();
   TwinGates more;
   more.add(candidate(std::exp(0.03), Verdict::passed, Verdict::passed));

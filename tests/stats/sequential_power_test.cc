@@ -78,7 +78,7 @@ TEST_CASE("evidence per observation is the integral, within six per cent") {
   }
 }
 
-TEST_CASE("forecasts and what is within reach undo each other") {
+TEST_CASE("a forecast and the effect within reach undo each other") {
   for (const double effect : {0.001, 0.01, 0.02}) {
     const double n = stats::observations_to_reject(effect, 0.01, 1e-3);
     CHECK(std::abs(stats::effect_within_reach(n, 0.01, 1e-3) / effect - 1) < 1e-9);

@@ -81,7 +81,7 @@ TEST_CASE("participants: a lost device is the fault of one, and ends all") {
   CHECK_THAT(result.implementations[0].message, ContainsSubstring("lost to this process by 'c': illegal access"));
 }
 
-TEST_CASE("participants: memory that runs out for copies leaves none that is pending; what is known stays") {
+TEST_CASE("when memory runs out for copies, no participant stays pending and known outcomes stay") {
   Participants participants({"a", "b", "c"}, 1);
   participants.drop(0, Outcome::refused, "no package");
   try {

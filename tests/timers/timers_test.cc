@@ -48,7 +48,7 @@ namespace {
 
 }  // namespace
 
-TEST_CASE("the statistics are those of the originals") {
+TEST_CASE("the statistics agree with the originals") {
   CHECK(lower_median(ms({4, 1, 3, 2})) == Milliseconds(2));
   CHECK(lower_median(ms({3, 1, 2})) == Milliseconds(2));
   CHECK(mean_median(ms({4, 1, 3, 2})) == Milliseconds(2.5));
@@ -299,7 +299,7 @@ TEST_CASE("activities belong to the call in which the host queued them, whenever
   CHECK(calls[1][1].name == "b2");
 }
 
-TEST_CASE("the device is that of all tensors among the arguments, at any depth") {
+TEST_CASE("the device comes from all tensors among the arguments, at any depth") {
   const at::Tensor host = at::zeros({2}), elsewhere = at::zeros({2}, at::TensorOptions().device(at::kMeta));
   const auto tuple = [](std::vector<c10::IValue> values) { return c10::ivalue::Tuple::create(std::move(values)); };
   CHECK(Benchmarker::infer_device_of(tuple({host, 3, c10::IValue(std::vector<at::Tensor>{host})})) == "cpu");

@@ -138,7 +138,7 @@ TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
   CHECK(rule.asked == std::vector<std::size_t>{2, 4, 6});
 }
 
-TEST_CASE("each round starts with what is to be done before it, untimed") {
+TEST_CASE("each round starts with its preparation, untimed") {
   FakeClock clock;
   std::vector<Call> log;
   FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(5); }, &log);

@@ -40,7 +40,7 @@ TEST_CASE("warm-up ends when two consecutive blocks agree") {
   CHECK(subject.calls == 31);
 }
 
-TEST_CASE("the estimate is that of the fastest block, not of the last") {
+TEST_CASE("the estimate comes from the fastest block, not from the last") {
   FakeClock clock;
   // One call is a block; the last two agree within 2 %.
   const std::vector<double> blocks{2000, 1000, 1300, 1310};

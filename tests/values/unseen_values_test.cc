@@ -56,7 +56,7 @@ std::vector<at::Tensor> drawn(UnseenKind kind, const std::vector<at::Tensor>& gi
   return values;
 }
 
-TEST_CASE("varied: factors of their own in [1/2, 1); integers, bools and what is not there stay") {
+TEST_CASE("varied values get factors of their own in [1/2, 1), and integers, bools and missing tensors stay") {
   const std::vector<at::Tensor> given{numbers({1.5, -3.25, 0, 0.1}), at::arange(4), at::ones({2}, at::kBool),
                                       at::Tensor(), at::ones({0})};
   const auto values = drawn(UnseenKind::vary, given);
@@ -125,7 +125,7 @@ TEST_CASE("each draw has values of its own, which the seed repeats") {
   CHECK(at::equal(second[0], before));
 }
 
-TEST_CASE("a source with another seed has other values, and leaves those of the first one as they are") {
+TEST_CASE("a source with another seed has other values, and leaves the first source's values as they are") {
   const std::vector<at::Tensor> given = {at::randn({64})};
   UnseenValues one(given, 1), same(given, 1);
   UnseenValues other = one.with_seed(2);
@@ -346,7 +346,7 @@ TEST_CASE("rearranged: whole numbers in order have the same steps in another ord
   CHECK(at::equal(moved[0], offsets[0]));
 }
 
-TEST_CASE("replaced: one-hot rows by others, but not those of a permutation") {
+TEST_CASE("one-hot rows are replaced by any others, but a permutation stays a permutation") {
   const auto classes = at::tensor({3, 1, 1, 0, 4, 2, 2, 1, 1, 1, 3, 1}, at::kLong);
   const auto one_hot = at::arange(5).eq(classes.unsqueeze(1));
   for (const auto dtype : {at::kBool, at::kLong, at::kDouble}) {

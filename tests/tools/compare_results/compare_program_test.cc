@@ -168,7 +168,7 @@ TEST_CASE("a series: each file is judged against the first, and all share the er
              ContainsSubstring("wrongly failed: 0.05 %"));
 }
 
-TEST_CASE("a file of which the last line was cut off is named, and what it still has is compared") {
+TEST_CASE("a file whose last line was cut off is named, and its whole lines are compared") {
   Json two = files::process(1000, 500);
   two["results"].push_back(two["results"][0]);
   two["results"][1]["name"] = "second";
@@ -194,7 +194,7 @@ TEST_CASE("files with nothing in common are named with what they have, and nothi
                                "second one 'other' (eager), 'other' (fused)"));
 }
 
-TEST_CASE("Markdown has what is proven, worst first, and a count of the rest") {
+TEST_CASE("Markdown has the proven changes, worst first, and a count of the rest") {
   const auto file = [](double slower, double faster, double same, std::size_t second) {
     Json json = files::process(1000, 500, files::second(second));
     auto& rows = json["results"][0]["implementations"];
@@ -240,7 +240,7 @@ TEST_CASE("Markdown has what is proven, worst first, and a count of the rest") {
              ContainsSubstring("| `case` | `fused` | 500 ns | - | - | **invalid**: `'fused' has no figures"));
 }
 
-TEST_CASE("Markdown has names as code, of which GitHub makes no link, mention or markup") {
+TEST_CASE("Markdown has names as code, so that GitHub makes no link, mention or markup of them") {
   using pace::tools::compare_results::detail::as_code;
   for (const std::string name :
        {"www.example.com", "https://x.example", "GH-12", "owner/repository#1", "@all", "a@b.example",
@@ -291,7 +291,7 @@ TEST_CASE("a pipe cannot be read a second time for a page") {
   CHECK_THAT(run.err, ContainsSubstring("--html: " + pipe + " is a pipe, which can be read only once"));
 }
 
-TEST_CASE("JSON has every row with its interval, its verdict and what is missing for one") {
+TEST_CASE("JSON has every row with its interval, its verdict and the processes that it needs") {
   const Written before(files::process(1000, 500)), after(files::process(1000, 530, files::second(1)));
   const TemporaryFile json, comment;
   const auto run = compare(
