@@ -120,11 +120,11 @@ struct Limits {
   auto& settings = line.settings;
   return {
       "Judging",
-      {Option("--no-slower-than", "fail what is proven to take more than this times the old time",
+      {Option("--no-slower-than", "fail a row that is proven to take more than this times the old time",
               args::factor(limits.no_slower_than))
            .once()
            .by_default("1.02"),
-       Option("--speedup-at-least", "instead: pass only what is proven to be this much faster",
+       Option("--speedup-at-least", "instead: pass only a row that is proven to be this much faster",
               args::factor(limits.speedup_at_least))
            .once()
            .excludes({"--no-slower-than"}, "files are compared by one limit; expected one of them"),
@@ -189,7 +189,7 @@ inline void require_other_outputs(const CommandLine& line) {
   for (std::size_t i = 0; i < outputs.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
       if (!outputs[i].second.empty() && outputs[i].second == outputs[j].second)
-        throw InputError({}, outputs[i].first + ": " + outputs[i].second + " is that of " + outputs[j].first +
+        throw InputError({}, outputs[i].first + ": " + outputs[i].second + " is the file of " + outputs[j].first +
                                  " as well; expected another one");
 }
 

@@ -100,7 +100,7 @@ struct Shown {
   const std::size_t open =
       outcome.count([&](const Compared& row) { return remains(row) && row.judgement.verdict == Verdict::undecided; });
   text += "No change is proven of " + std::to_string(rest) + (rows.empty() ? "" : rest == 1 ? " other" : " others");
-  if (open > 0) text += ", of which " + std::to_string(open) + " have no verdict";
+  if (open > 0) text += "; " + std::to_string(open) + " of them have no verdict";
   text += ".";
   std::size_t needed = 0, within_reach = 0;
   for (const auto& step : outcome.steps)

@@ -21,7 +21,7 @@ from report.options import file_name, user_path
 
 DESCRIPTION = (
     "Keeps the results of tests that a run of Bazel has ended, by the events that --build_event_json_file has written, "
-    "and writes the options by which another run measures what is missing. Such as:  "
+    "and writes options with which another run measures the missing parts. Such as:  "
     "keep /tmp/events.json --into /tmp/suite"
 )
 EPILOG = (
@@ -186,9 +186,8 @@ def _add_result(found, identity, event):
             where = urllib.parse.urlsplit(file.get("uri", ""))
             if where.scheme != "bytestream" and ended is None:
                 raise origin.Refused(
-                    f"{found.path}: was cut off, and {label} has no time at which its attempt ended, so that its "
-                    "files cannot be told from those of another run; expected the events of a run that was not killed: "
-                    "run the tests again, and keep those"
+                    f"{found.path}: was cut off; why: {label} has no time at which its attempt ended, so that its "
+                    "files cannot be told from another run's; try: run the tests again to their end, and keep those"
                 )
             # Some versions of Bazel make it after the attempt, whose log is looked at.
             last = math.inf if name == "test.xml" and found.ended is None else ended
@@ -300,11 +299,11 @@ def _require_same_code(label, path, code, test, folder):
         why = ""
         if key == origin.BUILD and not another:
             why = (
-                "; a program of an earlier version or a linker without build IDs made what is kept, so that the same "
-                "commit may be other code"
+                "; why: a program of an earlier version or a linker without build IDs made the kept ones, so that the "
+                "same commit may be other code"
             )
         raise origin.Refused(
-            f"{path}: {label} differs from what is kept of it in {key}: '{one or 'nothing'}' and "
+            f"{path}: {label} differs from its kept results in {key}: '{one or 'nothing'}' and "
             f"'{another or 'nothing'}'{why}; expected results of one commit, of one build, by one command (or another "
             "--into)"
         )
@@ -437,7 +436,7 @@ def run(options):
         write_resuming(folder, wanted)
         bazel = os.environ.get("PACE_BAZEL_WRAPPER", "bazel")
         print(
-            "To measure what is missing, with the other options as before; then keep the new events, too:\n"
+            "try: measure the missing parts, with the other options as before, and keep the new events, too:\n"
             f"  {bazel} --bazelrc={shlex.quote(os.path.join(folder, OPTIONS))} test --build_event_json_file=EVENTS"
         )
     else:

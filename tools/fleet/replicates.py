@@ -529,7 +529,7 @@ def run(options):
     for (comparison, implementation, expectation), names in collected.left_open.items():
         print(
             f"\n{comparison}: {implementation}, {expectation}: undecided in {len(names)} of {len(runs)} processes, "
-            f"each of which judges it by itself: {_names(sorted(set(names)))}"
+            f"and each judges it by itself: {_names(sorted(set(names)))}"
         )
     for fault in faults:
         print(f"\n{fault}")

@@ -350,6 +350,6 @@ def _add(connection, file):
             if file.lines[: len(known)] == known:
                 connection.execute("delete from run where id = ?", [run])
                 _insert_run(connection, file, run)
-                return f"run {run}: {len(file.lines)} comparisons, of which it had {len(known)}"
+                return f"run {run}: {len(file.lines)} comparisons, {len(known)} of them known before"
         run = _insert_run(connection, file)
     return f"run {run}: {len(file.lines)} comparisons"

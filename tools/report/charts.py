@@ -277,7 +277,7 @@ SPECIFICATIONS = {
     "roofline": {
         "title": "Roofline",
         "about": (
-            "Operations per second by operations per byte moved. The line is that of the largest bandwidth and the "
+            "Operations per second by operations per byte moved. The line marks the largest bandwidth and the "
             "most operations per second that any of them reaches."
         ),
         "specification": {

@@ -158,7 +158,7 @@ class View:
         if len(rates) == 1:
             return f"All gates together err with a rate of at most {figures.significant(rates[0])}."
         return (
-            f"Each of {len(rates)} runs has an error rate of its own for its gates; those of all runs together err "
+            f"Each of {len(rates)} runs has an error rate of its own for its gates. The gates of all runs together err "
             f"with a rate of at most {figures.significant(min(sum(rates), 1))}, the sum."
         )
 

@@ -227,7 +227,7 @@ TEST_CASE("Markdown has the proven changes, worst first, and a count of the rest
   // Each of five implementations has 0.002: ln(1.02 / 1.005) = 0.01481 and the quantile 2.8782 give 2 * 1.9434^2 = 7.6.
   CHECK_THAT(
       compare({before.path(), after.path(), "--process-spread", "0.01", "--markdown", "-"}).out,
-      ContainsSubstring(" others, of which 3 have no verdict. About 8 processes on each side would give each of these "
+      ContainsSubstring(" others; 3 of them have no verdict. About 8 processes on each side would give each of these "
                         "one.\n"));
   const Written first(files::process(1000, 500)), slower(files::process(1000, 600, files::second(1)));
   CHECK_THAT(compare({first.path(), slower.path(), "--process-spread", "0.001", "--markdown", "-"}).out,
@@ -262,7 +262,7 @@ TEST_CASE("an empty name, and one name for two outputs, are refused") {
   const TemporaryFile output;
   const auto run = compare({before.path(), after.path(), "--json", output.path(), "--html", output.path()});
   CHECK(run.code == 2);
-  CHECK_THAT(run.err, ContainsSubstring("--html: " + output.path() + " is that of --json as well"));
+  CHECK_THAT(run.err, ContainsSubstring("--html: " + output.path() + " is the file of --json as well"));
 }
 
 TEST_CASE("messages and help are as wide as the terminal") {

@@ -89,7 +89,7 @@ class Program(unittest.TestCase):
         self.assertEqual(ended.returncode, code, ended.stderr)
         return ended
 
-    def test_figures_are_those_of_the_file(self):
+    def test_figures_agree_with_the_file(self):
         figures = self.folder / "figures.json"
         words = ("--wall", 20, "--comparisons", 400, "--machines", 1, "--spread", 0, "--start", 0, "--json", figures)
         shown = self.run_fleet(self.good, *words).stdout

@@ -238,13 +238,13 @@ class Keep(unittest.TestCase):
         self.keep(events, 43)
         self.assertEqual((self.into / "kept.json").read_bytes(), before)
 
-    def test_other_code_is_refused_and_what_is_kept_stays(self):
+    def test_other_code_is_refused_and_kept_results_stay(self):
         self.measured(1)
         self.keep(self.events(1, {1: "PASSED"}), 43)
         before = (self.into / "kept.json").read_bytes()
         self.measured(2, header=machines.header("worker 2", 2, commit="c0ffee"))
         out = self.keep(self.events(2, {2: "PASSED"}), 1)
-        self.assertIn(f"{GATES} differs from what is kept of it in commit: 'c0ffee' and 'b99b64", out)
+        self.assertIn(f"{GATES} differs from its kept results in commit: 'c0ffee' and 'b99b64", out)
         self.measured(2, shards=3)
         out = self.keep(self.events(3, {2: "PASSED"}, shards=3), 1)
         self.assertIn("has 3 parts, and 2 in the folder", out)
@@ -270,7 +270,7 @@ class Keep(unittest.TestCase):
         path = self.without_build()
         before = path.read_bytes()
         out = self.keep(self.of_build(2, "4567", 2), 1)
-        self.assertIn(f"{GATES} differs from what is kept of it in the build: '4567' and '0123'; expected", out)
+        self.assertIn(f"{GATES} differs from its kept results in the build: '4567' and '0123'; expected", out)
         self.assertEqual(path.read_bytes(), before)
         self.assertIn("2 of 2 parts of 1 tests are kept", self.keep(self.of_build(2, "0123", 3)))
         self.assertEqual(json.loads(path.read_text("utf-8"))["tests"][GATES]["code"]["the build"], "0123")
@@ -278,15 +278,15 @@ class Keep(unittest.TestCase):
     def test_a_build_in_the_environment_comes_before_one_in_the_configuration(self):
         self.keep(self.of_build(1, "0123", 1, "environment", "build"), 43)
         out = self.keep(self.of_build(2, "4567", 2, "environment", "build"), 1)
-        self.assertIn(f"{GATES} differs from what is kept of it in the build: '4567' and '0123'; expected", out)
+        self.assertIn(f"{GATES} differs from its kept results in the build: '4567' and '0123'; expected", out)
         out = self.keep(self.of_build(2, "0123", 3, "environment", "build"))
         self.assertIn("2 of 2 parts of 1 tests are kept", out)
 
-    def test_results_without_a_build_are_not_kept_beside_those_of_one(self):
+    def test_results_without_a_build_are_not_kept_beside_results_with_one(self):
         self.keep(self.of_build(1, "", 1), 43)
         self.without_build()
         out = self.keep(self.of_build(2, "4567", 2), 1)
-        self.assertIn("in the build: '4567' and 'nothing'; a program of an earlier version or a linker", out)
+        self.assertIn("in the build: '4567' and 'nothing'; why: a program of an earlier version or a linker", out)
         self.assertIn("(or another --into)", out)
         self.keep(self.of_build(2, "", 3))
 
@@ -368,8 +368,8 @@ class Keep(unittest.TestCase):
         self.keep(changed, 43)
         self.into = self.folder / "another"
         out = self.keep(without(*keys), 1)
-        self.assertIn(f"changed.json: was cut off, and {GATES} has no time at which its attempt ended", out)
-        self.assertIn("expected", out)
+        self.assertIn(f"changed.json: was cut off; why: {GATES} has no time at which its attempt ended", out)
+        self.assertIn("try: run the tests again to their end", out)
         # A result from a cache was measured long before it was written.
         cached = without(executionInfo={"cachedRemotely": True})
         os.utime(cached, (end, end))
@@ -454,7 +454,7 @@ class Keep(unittest.TestCase):
         self.assertIn("tests/suite/gates/shard_2_of_2 is not there, though it was kept", out)
         self.assertEqual((self.into / "kept.json").read_bytes(), before)
 
-    def test_only_what_is_missing_runs(self):
+    def test_only_missing_parts_run(self):
         words = shlex.split(keep.run_under({GATES: ["2.1", "12.1"], UNIT: [], "//a:b$c": ["1.3"]}))
         status = self.folder / "status"
 

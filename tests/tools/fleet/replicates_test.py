@@ -38,7 +38,7 @@ class Factor(unittest.TestCase):
         self.assertAlmostEqual(with_margin.p, min(1, 3 * 2 * stats.t.sf(2 / math.sqrt(4 / 9 + 0.5), 3)))
         self.assertEqual(factor.outliers(layout, 0, first.p * 0.99), [])
 
-    def test_figures_are_those_of_scipy(self):
+    def test_figures_agree_with_scipy(self):
         random_ = numpy.random.default_rng(1)
         numbers = {name: list(random_.normal(0, 1, size)) for name, size in (("a", 3), ("b", 5), ("c", 4))}
         layout = factor.lay_out(numbers)
@@ -200,7 +200,7 @@ class Replicates(unittest.TestCase):
         self.write_all({"m1": 0.0, "m2": 0.0, "m3": 0.0}, limits=(limit,))
         self.assertRegex(self.run_on(3)[0], r"m1 +3 .*undecided")
 
-    def test_what_is_undecided_is_no_success(self):
+    def test_an_undecided_gate_is_no_success(self):
         self.write_all({"m1": -0.0198, "m2": -0.0200, "m3": -0.0196})
         out, _, code = self.run_on(3)
         self.assertEqual(code, 43, out)

@@ -164,7 +164,7 @@ class Add(Case):
         self.assertIn("run 1: 2 comparisons", out)
         self.assertIn(f"{cut}:4: the last line was cut off", errors)
         out, errors = self.add(self.write("whole.json", whole))
-        self.assertIn("run 1: 3 comparisons, of which it had 2", out)
+        self.assertIn("run 1: 3 comparisons, 2 of them known before", out)
         self.assertEqual(self.count(), [1, 3, 6, 6])
         out, _ = self.add(cut, code=1)
         self.assertIn("is the beginning of run 1, which has 3 comparisons", out)
@@ -362,7 +362,7 @@ class Add(Case):
         self.add(two)
         self.assertEqual(self.count(), [2, 2, 4, 4])
 
-    def test_what_is_no_database_of_the_history_is_left_as_it_is(self):
+    def test_another_database_is_left_as_it_is(self):
         file = self.write("a.json", made_up.header(), made_up.result())
         text = self.write("text.db", "some text that is longer than the head of a database. " * 10)
         other = os.path.join(self.folder, "other.db")
@@ -708,7 +708,7 @@ class BadDatabases(Case):
             self.assertEqual(out, "")
             self.assertRegex(errors, f"^history: {re.escape(str(path))}: {message}\n$")
 
-    def test_what_is_no_file(self):
+    def test_a_path_that_is_no_file_is_refused(self):
         self.refused(self.folder, "cannot be opened: is a folder; expected a database that `history add` made")
         fifo = os.path.join(self.folder, "fifo")
         os.mkfifo(fifo)
@@ -718,7 +718,7 @@ class BadDatabases(Case):
         self.refused(nowhere, f"there is no folder {self.folder}/no; expected one for the database", ["add"])
         self.refused(nowhere, "there is no such file; expected .*", ["list"])
 
-    def test_what_is_no_database_of_the_history(self):
+    def test_another_database_is_refused(self):
         path = pathlib.Path(self.folder, "text.db")
         path.write_text("no database " * 100)
         self.refused(str(path), "file is not a database; expected a database that `history add` made")
@@ -817,7 +817,7 @@ class Pages(Case):
         changes = trends.ranked([change for trend in found for change in trends.changes_of(trend)])
         return Page(page.render("overview", found, changes, vega)), changes
 
-    def test_figures_are_those_of_the_trends_with_and_without_scripts(self):
+    def test_figures_agree_with_the_trends_with_and_without_scripts(self):
         for vega in ("/* draws */", ""):
             shown, changes = self.page(vega)
             self.assertEqual(shown.values["change"], [change.factor for change in changes])

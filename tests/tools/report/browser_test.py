@@ -135,7 +135,7 @@ class BrowserCase(program.ReportCase):
 
 
 class Drawn(BrowserCase):
-    def test_figures_are_those_of_the_file_and_nothing_is_asked_of_a_network(self):
+    def test_figures_agree_with_the_file_and_nothing_asks_a_network(self):
         result = made_up.comparison("op/64x64", 1.5, "passed", count=40)
         self.open(result)
         self.draw()

@@ -28,7 +28,7 @@ class Figures(program.ReportCase):
     def values(self, page, css):
         return [float(each["value"]) for each in page.all("data", css=css)]
 
-    def test_medians_and_speedups_are_those_of_the_file(self):
+    def test_medians_and_speedups_agree_with_the_file(self):
         results = [made_up.comparison(f"op/{i}x64", 1 + i / 4, "passed", seed=i) for i in range(1, 5)]
         page, errors = self.page_of(made_up.write(self.folder / "a.json", results))
         self.assertEqual(errors, "")
@@ -113,7 +113,7 @@ class Figures(program.ReportCase):
         self.assertEqual([each for each in page.elements if "style" in each], [])
         self.assertEqual([each for each in page.elements if any(key.startswith("on") for key in each)], [])
 
-    def test_samples_of_pictures_are_those_of_the_file(self):
+    def test_samples_of_pictures_agree_with_the_file(self):
         result = made_up.comparison("a", 1.5, "passed", count=40)
         page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
         data = page.data("data-c0")
@@ -161,7 +161,7 @@ class Figures(program.ReportCase):
             self.assertIn(said, between["text"])
             self.assertEqual(page.all("td", css="slower"), [])
 
-    def test_the_mean_of_a_group_stands_beside_that_of_all(self):
+    def test_the_mean_of_a_group_stands_beside_the_mean_of_all(self):
         results = [made_up.comparison(name, 2, seed=i) for i, name in enumerate(("a/1", "a/2", "b"))]
         page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
         (means,) = page.all("section", id="means")
@@ -349,7 +349,7 @@ class Figures(program.ReportCase):
         page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
         self.assertEqual(self.values(page, "mode"), [81800.0, 46900.0])
         self.assertIn("it cannot be captured", page.text)
-        self.assertIn("The clock of the comparison, by which its times and speed-ups are, is cold.", page.text)
+        self.assertIn("The mode of the comparison's times and speed-ups is cold.", page.text)
         facts = dict(zip((each["text"] for each in page.all("dt")), (each["text"] for each in page.all("dd"))))
         expected = {
             "GPU clock": "1980 MHz",
@@ -453,7 +453,7 @@ class Evidence(program.ReportCase):
         self.assertLess(found[3][-1][0], 1e-3)
 
 
-    def test_the_levels_are_those_by_which_the_verdict_was_made(self):
+    def test_the_levels_agree_with_the_verdict(self):
         result = made_up.comparison("case", 1.3, "passed")
         (expectation,) = result["implementations"][1]["expectations"]
         for message, levels in (
@@ -838,7 +838,7 @@ class BadInput(program.ReportCase):
         _, errors = self.page_of(logs, self.good, code=1)
         self.assertIn(f"{logs}/gate/outputs.zip/results.json: ", errors)
 
-    def test_what_is_neither_a_file_nor_a_pipe(self):
+    def test_a_path_that_is_neither_a_file_nor_a_pipe_is_refused(self):
         self.assertIn(
             "/dev/zero: is neither a regular file nor a pipe; expected", self.page_of("/dev/zero", self.good, code=1)[1]
         )
@@ -874,7 +874,7 @@ class CommandLine(program.ReportCase):
         super().setUp()
         self.good = made_up.write(self.folder / "good.json", [made_up.comparison("kept", 1.2, "passed")])
 
-    def test_relative_paths_are_those_of_the_shell(self):
+    def test_relative_paths_start_from_the_folder_of_the_shell(self):
         ended = self.run_report(
             "good.json", "--output", "out.html", environment={"BUILD_WORKING_DIRECTORY": str(self.folder)}
         )
