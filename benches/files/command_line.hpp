@@ -92,7 +92,7 @@ namespace detail {
                        [&to](Text text) { return args::read_number(text, to.emplace_back()); }, ""};
   };
   return {
-      "What is expected of each candidate",
+      "Expectations of each candidate",
       {{"--speedup-at-least", "claim: it is proven to be at least so many times as fast",
         args::factor(line.speedup_at_least)},
        {"--no-slower-than", "guard: it is not proven to take more than so many times the time",
@@ -120,7 +120,7 @@ namespace detail {
         operands(line.constant)},
        {"--captures", "files without input tensors compute from what they hold, so that claims may pass",
         args::flag(line.captures)},
-       Option("--rtol", "relative tolerance of outputs, in the place of that of their type", tolerance(line.check.rtol))
+       Option("--rtol", "relative tolerance of outputs, in place of their type's", tolerance(line.check.rtol))
            .by_default("by type"),
        Option("--atol", "absolute tolerance of outputs", tolerance(line.check.atol)).by_default("by type and size")}};
 }
@@ -130,7 +130,7 @@ namespace detail {
   const std::string no_stored_times =
       "--baseline names a file here; expected --json FILE, and //tools/compare_results for the files of two runs";
   return {
-      "Stored baselines, of which this program has none",
+      "Stored baselines, which this program lacks",
       {Option::refused("--save-baseline", no_stored_times), Option::refused("--baseline-margin", no_stored_times),
        Option::refused("--baseline-expires", no_stored_times), Option::refused("--process-spread", no_stored_times)}};
 }

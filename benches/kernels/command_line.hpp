@@ -105,7 +105,7 @@ inline constexpr const char* expected_filter =
   using args::Option;
   using Text = const std::string&;
   return {
-      "What is measured",
+      "Measurement",
       {{"--package", "the compiled module: a package of AOTInductor",
         args::text(line.package, "FILE.pt2", "a file name")},
        Option("--model", "which model of the package", args::text(line.model, "name", "a name"))
@@ -215,7 +215,7 @@ inline constexpr const char* expected_filter =
 [[nodiscard]] inline args::Group result_options(CommandLine& line) {
   using args::Option;
   return {"Results",
-          {Option("--benchmark-name", "in what is printed", args::text(line.name, "name", "a name"))
+          {Option("--benchmark-name", "the name that is printed", args::text(line.name, "name", "a name"))
                .by_default("the package's name"),
            {"--csv", "results for machines", args::file(line.csv)},
            {"--json", "results for machines", args::file(line.json)},
@@ -226,7 +226,7 @@ inline constexpr const char* expected_filter =
                .by_default("a new folder beside other temporary files"),
            {"--no-progress", "do not show what runs now", args::flag(line.no_progress)},
            {"--compat", "print what PyTorch's wrapper_benchmark prints", args::flag(line.compat)},
-           Option("--generation", "as that of its forms",
+           Option("--generation", "which form of its output",
                   args::choice(
                       line.generation,
                       {{"original", Generation::original}, {"2.6", Generation::v2_6}, {"new", Generation::newest}}))

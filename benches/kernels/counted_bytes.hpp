@@ -77,8 +77,8 @@ inline constexpr std::array<const char*, 2> moved_bytes{"dram__bytes_read.sum", 
   auto& kernels = report.kernels;
   const auto last = std::ranges::find_end(counted, kernels, {}, &CountedKernel::symbol, &kernel::Kernel::symbol);
   if (last.empty())
-    return "the kernels that Nsight Compute saw (" + std::to_string(counted.size()) + ") are not those of the call (" +
-           std::to_string(kernels.size()) + ") in their order; no bytes are taken from it";
+    return "no bytes are taken from Nsight Compute; why: its kernels (" + std::to_string(counted.size()) +
+           ") or their order differ from the call's (" + std::to_string(kernels.size()) + ")";
   auto from = last.begin();
   for (auto& kernel : kernels) kernel.counted_bytes = (from++)->bytes;
   return "";

@@ -60,7 +60,7 @@ struct CheckOptions {
               [&, above_zero](Text text) { return above_zero(text, limit.scale) && limit.scale <= 1; }, "1"}},
             {"--metric", "what the threshold is of",
              args::choice(limit.latency, {{"speedup", false}, {"abs_latency", true}})},
-            {"--fail-on-improvement", "what is too good fails, too", args::flag(limit.fail_on_improvement)},
+            {"--fail-on-improvement", "a result that is too good fails, too", args::flag(limit.fail_on_improvement)},
             {"--generation", "which one's lines are printed",
              args::choice(limit.generation, {{"2.6", Generation::v2_6}, {"latest", Generation::latest}})}}}};
 }

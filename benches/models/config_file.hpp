@@ -37,8 +37,7 @@ class ConfigReader {
     if (document.IsNull()) return;
     if (!document.IsMap()) fail(document, "expected sections such as 'skip', found " + kind_of(document));
     read_sections(document, "");
-    if (document.size() > 0 && !any_known_)
-      fail(document, "expected sections such as 'skip', of which this file has none");
+    if (document.size() > 0 && !any_known_) fail(document, "expected sections such as 'skip', and this file has none");
   }
 
  private:
@@ -105,7 +104,7 @@ class ConfigReader {
     if (depth > deepest) fail(list, "section '" + section + "': lists within lists without end");
     if (++elements_ > most_elements)
       fail(list, "section '" + section + "': expected at most " + std::to_string(most_elements) +
-                     " elements in all lists, with those of aliases");
+                     " elements in all lists, aliases included");
     if (list.IsNull()) return;
     if (list.IsMap()) fail(list, "section '" + section + "': expected a list of models, found a map");
     if (list.IsScalar()) return take(list);

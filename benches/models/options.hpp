@@ -249,7 +249,7 @@ struct RefusedOption {
        Option("--memory-limit", "pace: of a model's process; 0: none",
               real(line.memory_limit, "GB", "a number from 0 to 1000000",
                    [](double size) { return size >= 0 && size <= 1e6; }))
-           .by_default("what is free, where no GPU is used"),
+           .by_default("the free memory, where no GPU is used"),
        {"--per-process-memory-fraction", "of a GPU's memory", at_most_1(settings.memory_fraction)},
        {"--progress", "which model of how many", args::flag(line.progress)},
        {"--no-progress", "pace: do not show what runs now and how long it still takes", args::flag(line.no_progress)},

@@ -104,7 +104,7 @@ inline void resolve_compiling(CommandLine& line, const args::Arguments& argument
              "' is refused: the model keeps its parameters, which other back ends read; expected freezing=True");
   }
   if (settings.freezing && settings.training)
-    refuse("--freezing: expected --inference beside it, for what is trained is no constant");
+    refuse("--freezing: expected --inference beside it, since trained parameters are no constants");
   std::erase_if(settings.inductor_config, [](const std::string& option) { return option.starts_with("freezing"); });
 }
 

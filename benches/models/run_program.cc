@@ -379,7 +379,7 @@ int run_program(const std::string& program, const std::vector<std::string>& word
     if (line.help) out << help_of_models();
     if (line.list) detail::list_models(all, line.selection, out);
     if (line.help || line.list) {
-      if (!out.flush()) throw Error("what is printed cannot be written");
+      if (!out.flush()) throw Error("the output cannot be written");
       return 0;
     }
     // The process that has started this one says it, if it has one for this model alone.

@@ -53,7 +53,7 @@ struct SummaryArguments {
         {"--archive", "earlier runs, each in a folder named by its date, for graphs over time",
          args::folder(to.archive)},
         {"--date",
-         "add this run to the archive as that of this date",
+         "add this run to the archive under this date",
          {"YYYY-MM-DD", "a date such as 2026-11-25, which more may follow",
           [&to](const std::string& text) { return is_archive_date(to.date = text); }, ""}},
         {"--output-dir", "where files go; of commands: where theirs do", args::folder(to.output_dir)},

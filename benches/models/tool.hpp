@@ -26,7 +26,7 @@ using Tool = int(const std::vector<std::string>& arguments, std::ostream& out, c
                                   std::ostream& errors, const UserPath& path) {
   try {
     const int code = tool({argv + std::min(argc, 1), argv + argc}, out, path);
-    if (!out.flush()) throw Error("what is printed cannot be written");
+    if (!out.flush()) throw Error("the output cannot be written");
     return code;
   } catch (const std::exception& error) {
     errors << name << ": " << report::printable_lines(error.what()) << '\n';

@@ -161,7 +161,7 @@ namespace detail {
   using args::Option;
   auto& replay = line.replay;
   return {
-      "Operators: what is measured",
+      "Operators: measurement",
       {Option("--accuracy-checking", "correctness rather than speed: by cosine, fewest rounds; a flag, or with a value",
               yes_or_no(replay.accuracy_only))
            .value_optional("true"),
@@ -195,8 +195,7 @@ namespace detail {
         args::factor(replay.instructions_at_most)},
        {"--profile", "a trace of each operator by LibTorch's profiler, in log/ in the output folder",
         args::flag(line.profile)},
-       Option("--output-dir",
-              "where the files of a suite go that are not named otherwise, and those of --profile and --compat",
+       Option("--output-dir", "folder for files of a suite, of --profile and of --compat that are not named otherwise",
               args::folder(line.output_dir))
            .by_default("the current folder")}};
 }

@@ -97,8 +97,8 @@ class SuiteReport final : public ReplayListener {
         out_ << "  " << each.op << ": " << backend.name << ' ' << report::printable(reasons(backend)) << '\n';
       }
     const Nanoseconds elapsed = clock_.now() - start_;
-    out_ << "  " << report::rough_duration(elapsed) << ", of which making inputs took "
-         << report::rough_duration(making_inputs) << std::endl;
+    out_ << "  " << report::rough_duration(elapsed) << ", and making inputs took "
+         << report::rough_duration(making_inputs) << " of it" << std::endl;
     if (!file_) return;
     file_->close();
     out_ << "Wrote " << report::printable(file_->path()) << std::endl;

@@ -290,12 +290,11 @@ template <class Line>
 [[nodiscard]] inline args::Group measuring_options(CommandLine& line) {
   using args::Option;
   return {
-      "RNN: what is measured",
-      {Option(
-           "--warmup",
-           "steps of each runner before those of the table, instead of the time that --warm-up gives (with --compat: "
-           "10)",
-           args::whole(line.warmup, 0, most_steps)),
+      "RNN: measurement",
+      {Option("--warmup",
+              "steps of each runner before the table's, instead of the time that --warm-up gives (with --compat: "
+              "10)",
+              args::whole(line.warmup, 0, most_steps)),
        Option("--nloops",
               "steps of each runner in the table, or a few more so that each runner takes each turn equally often, "
               "unless --budget ends them before (with --compat: 100)",
@@ -339,7 +338,7 @@ template <class Line>
   using Text = const std::string&;
   std::vector<std::string> plans{"--list"};
   plans.emplace_back("--dry-run");
-  return {"RNN: what is printed",
+  return {"RNN: output",
           {Option("--sep", "between the columns of the table",
                   {"text", "a text", [&line](Text text) { return line.sep = text, true; }, "a space"}),
            Option("--print-json", "JSON instead of the table: of means, or of single times; oss if nothing follows",

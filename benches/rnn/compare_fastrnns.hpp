@@ -115,7 +115,7 @@ namespace detail {
     // It counts from 1, and past lines that it could not use.
     const std::size_t offset = error.byte == 0 ? 0 : error.byte - 1;
     throw InputError(detail::place_in(path, text, offset),
-                     "this is no JSON; expected that of fastrnns --print-json oss, or of pytest-benchmark");
+                     "this is no JSON; expected the JSON of fastrnns --print-json oss, or of pytest-benchmark");
   } catch (const nlohmann::json::exception&) {
     throw InputError({path}, "a number in it is too large; expected times");
   } catch (const Error& error) {

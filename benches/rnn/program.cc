@@ -359,7 +359,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
     pace::runner::refuse_options_for_gpu(session, "runners are on one; expected --device cuda beside it");
   if (quiet() && session.processes > 1)
     throw pace::InputError({},
-                           "--print-json does not go with --processes, since the JSON is that of one process; expected "
+                           "--print-json does not go with --processes, since the JSON is about one process; expected "
                            "--json FILE, which is written for each process");
   if (quiet()) session.no_table = true;
 }

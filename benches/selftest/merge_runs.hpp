@@ -78,9 +78,9 @@ inline constexpr const char* merge_usage =
     R"(merge_runs RESULTS.json... [options]
 
 Each file is what one process wrote with --json, or left as results.json in its undeclared outputs (--runs_per_test).
-Judges every candidate's speed-up over the baseline of its own run; the process is what is drawn at random, so it is the
-unit. Exit code: 0 if every gate is open, 1 if one is closed, 2 on bad input, 43
-if none is closed but a guard is let through undecided (0 with --allow-undecided).
+Judges every candidate's speed-up over the baseline of its own run; processes are drawn at random, so each is
+one unit. Exit code: 0 if every gate is open, 1 if one is closed, 2 on bad input, 43 if none is closed but a guard is
+let through undecided (0 with --allow-undecided).
 )";
 
 namespace detail {
@@ -93,17 +93,18 @@ struct MergeLine {
 /// The options; `line` must outlive them.
 [[nodiscard]] inline args::Groups merge_options(MergeLine& line) {
   using args::Option;
-  return {{"Judging",
-           {Option("--no-slower-than", "fail what is proven to take more than this times the baseline's time",
-                   args::factor(line.no_slower_than))
-                .once()
-                .by_default("1.02"),
-            Option("--speedup-at-least", "instead: pass only what is proven to be this much faster",
-                   args::factor(line.speedup_at_least))
-                .once()
-                .excludes({"--no-slower-than"}, "it is a second limit; expected one of them"),
-            {"--allow-undecided", "exit code 0, not 43, for a guard that is let through undecided",
-             args::flag(line.allow_undecided)}}}};
+  return {
+      {"Judging",
+       {Option("--no-slower-than", "fail a candidate that is proven to take more than this times the baseline's time",
+               args::factor(line.no_slower_than))
+            .once()
+            .by_default("1.02"),
+        Option("--speedup-at-least", "instead: pass only a candidate that is proven to be this much faster",
+               args::factor(line.speedup_at_least))
+            .once()
+            .excludes({"--no-slower-than"}, "it is a second limit; expected one of them"),
+        {"--allow-undecided", "exit code 0, not 43, for a guard that is let through undecided",
+         args::flag(line.allow_undecided)}}}};
 }
 
 }  // namespace detail

@@ -82,7 +82,7 @@ void gate_once(Line& line, std::size_t of_sides) {
 }
 
 void print(const std::vector<Line>& lines) {
-  std::printf("\nTwins: operators gated against themselves; the size is that of their output\n");
+  std::printf("\nTwins: operators gated against themselves; the size is their output's\n");
   std::printf("%-20s %6s  %-13s %s\n", "operator", "size", "sides", twin_heads().c_str());
   for (const Line& line : lines)
     for (std::size_t i = 0; i < sides.size(); ++i)

@@ -31,9 +31,10 @@ namespace detail {
           : static_cast<std::size_t>(std::ranges::count(activities, activities.front().name, &gpu::Activity::name));
   const bool by_name = flushes == count;
   if (activities.empty() || (!by_name && activities.size() % count != 0))
-    throw Error("the profiler saw " + std::to_string(activities.size()) + " activities in " + std::to_string(calls) +
-                " calls, of which " + std::to_string(flushes) +
-                " may be flushes of the cache; expected one flush for each call, or equally many activities in each");
+    throw Error(
+        "the profiler saw " + std::to_string(activities.size()) + " activities in " + std::to_string(calls) +
+        " calls, and " + std::to_string(flushes) +
+        " of them may be flushes of the cache; expected one flush for each call, or equally many activities in each");
   const std::size_t each = activities.size() / count;
   std::vector<std::vector<gpu::Activity>> groups;
   for (std::size_t i = 0; i < activities.size(); ++i) {

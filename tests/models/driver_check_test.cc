@@ -120,7 +120,7 @@ TEST_CASE("what cannot be printed is no success") {
   std::ostringstream errors;
   CHECK(pace::benches::models::check(static_cast<int>(argv.size()), argv.data(), full, errors,
                                      [](const std::string& path) { return scratch / path; }) == 1);
-  CHECK(errors.str() == "check: what is printed cannot be written\n");
+  CHECK(errors.str() == "check: the output cannot be written\n");
 }
 
 TEST_CASE("graph breaks: more and fewer both fail") {

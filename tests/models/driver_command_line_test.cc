@@ -348,7 +348,7 @@ TEST_CASE("what does not go together") {
   for (const Strings& freezes : {Strings{"--freezing"}, Strings{"-c", "freezing=True"}}) {
     Strings words{"--accuracy", "--training"};
     words.insert(words.end(), freezes.begin(), freezes.end());
-    refuses(words, "--freezing: expected --inference beside it, for what is trained is no constant");
+    refuses(words, "--freezing: expected --inference beside it, since trained parameters are no constants");
   }
   refuses({"--log-operator-inputs", "--inference"}, "--log-operator-inputs: expected --output or --output-directory");
   refuses({"--performance", "--inference", "--compile-only", "--backend=torchscript"},

@@ -87,7 +87,7 @@ TEST_CASE("each summary by its name") {
         dependencies.scratch.read("o/geomean_over_time.svg"));
 }
 
-TEST_CASE("what cannot be summed up") {
+TEST_CASE("files that cannot be summed up are refused") {
   Dependencies dependencies;
   const auto is_bad = [&](const std::vector<std::string>& words, const std::string& says) {
     CAPTURE(words);
@@ -108,7 +108,7 @@ TEST_CASE("what cannot be summed up") {
   (void)dependencies.scratch.write("a.csv", "name,speedup\nm,1\n");
   (void)dependencies.scratch.write("o/a.csv", "name,speedup\nm,1\n");
   is_bad({"join", "a.csv", "o/a.csv", "--field=speedup"}, (dependencies.scratch / "o/a.csv") +
-                                                              ": its columns would be named like those of " +
+                                                              ": its columns would be named like the columns of " +
                                                               (dependencies.scratch / "a.csv"));
   is_bad({"print", "a.csv", "--field=speedup"}, "--field does not go with 'print'; --help lists what does\n");
   is_bad({"perf", "a.csv", "--compat"}, "--compat does not go with 'perf'");

@@ -21,8 +21,8 @@ run $'\e[2J'; ends_with 1; says "summary: there is no summary '\\x1b[2J'"
 
 for words in "$check csv -f $work/a.csv" "$summary print $work/s.csv"; do
   case="what cannot be printed is no success: $words"
-  output="" errors=$($words 2>&1 >/dev/full); code=$?; ends_with 1; says "what is printed cannot be written"
-  errors=$($words 2>&1 >&-); code=$?; ends_with 1; says "what is printed cannot be written"
+  output="" errors=$($words 2>&1 >/dev/full); code=$?; ends_with 1; says "the output cannot be written"
+  errors=$($words 2>&1 >&-); code=$?; ends_with 1; says "the output cannot be written"
 done
 
 for file in "$work/pipe.csv" "$work" /dev/null "$work/none.csv"; do

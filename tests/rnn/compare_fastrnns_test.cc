@@ -127,7 +127,8 @@ TEST_CASE("files that cannot be used are named, with the line where they are no 
   const auto deep = folder.write("deep.json", std::string(200000, '[') + std::string(200000, ']'));
   fails(run({good, deep}), deep + ": is JSON nested more than 100 levels deep" + expected);
 
-  const std::string no_json = ": this is no JSON; expected that of fastrnns --print-json oss, or of pytest-benchmark";
+  const std::string no_json =
+      ": this is no JSON; expected the JSON of fastrnns --print-json oss, or of pytest-benchmark";
   const auto cut = folder.write("cut.json", "{\n  \"lstm\": {\"aten\": oops}\n}\n");
   fails(run({good, cut}), cut + ":2:20" + no_json);
   const auto empty = folder.write("empty.json", "");

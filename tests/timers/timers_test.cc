@@ -277,7 +277,7 @@ TEST_CASE("calls that differ in how much they do are told apart by the flush bef
     if (++calls % 2 == 0) device.work(1us, "fill");
   };
   CHECK_THROWS_WITH(do_bench_using_profiling(device, fills, options),
-                    ContainsSubstring("may be flushes of the cache; expected one flush for each call"));
+                    ContainsSubstring("of them may be flushes of the cache; expected one flush for each call"));
 }
 
 TEST_CASE("activities belong to the call in which the host queued them, whenever they start") {

@@ -240,7 +240,7 @@ class TracedModel {
       found = static_cast<std::size_t>(std::ranges::find_if(outputs, same) - outputs.begin());
     }
     if (found == outputs.size())
-      throw Unsupported(name + " cannot be compiled: its backward starts from what is made of several outputs");
+      throw Unsupported(name + " cannot be compiled; why: its backward starts from a tensor made of several outputs");
     std::vector<at::Tensor> values;
     for (const auto& each : outputs) values.push_back(each.detach());
     std::size_t next = 0;

@@ -28,8 +28,8 @@ inline void require_same_state(const std::string& baseline, const std::vector<Bu
     if (found == state.end())
       refuse(side + " writes to its buffer '" + buffer.name + "', and " + baseline + " does not");
     if (text(found->value) != text(buffer.value))
-      refuse("the buffer '" + buffer.name + "' of " + side + " is " + text(buffer.value) + ", and that of " + baseline +
-             " is " + text(found->value));
+      refuse("the buffer '" + buffer.name + "' of " + side + " is " + text(buffer.value) + ", and " + baseline +
+             " has " + text(found->value));
   }
   for (const auto& buffer : state)
     if (std::ranges::find(own, buffer.name, &Buffer::name) == own.end())

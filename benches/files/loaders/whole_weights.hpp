@@ -150,7 +150,7 @@ inline void require_whole(const Content& content) {
           const std::string weight = folder + entry.at("path_name").get<std::string>();
           const std::uint64_t expected = detail::bytes_needed(entry.at("tensor_meta"));
           if (!content.has(weight))
-            throw InputError({content.path()}, "there is no record " + weight + ", of which '" + name + "' is made");
+            throw InputError({content.path()}, "there is no record " + weight + ", and '" + name + "' is made of it");
           if (const std::uint64_t found = content.reader().getRecordSize(weight); found < expected)
             throw InputError({content.path()}, "the record " + weight + " is too short: '" + name + "' needs " +
                                                    std::to_string(expected) + " bytes, found " + std::to_string(found));

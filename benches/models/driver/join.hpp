@@ -28,7 +28,7 @@ namespace pace::benches::models {
     for (const char* column : {"name", field.c_str()}) (void)file.require_column(column);
     const std::string stem = std::filesystem::path(file.file).stem().string();
     if (const auto [other, is_new] = files_by_stem.try_emplace(stem, file.file); !is_new)
-      throw InputError({file.file}, "its columns would be named like those of " + other->second +
+      throw InputError({file.file}, "its columns would be named like the columns of " + other->second +
                                         "; expected files of different names");
     for (std::size_t i = 0; i < file.rows.size(); ++i) {
       const std::string backend = file.text(i, "backend"), title = stem + (backend.empty() ? "" : ':' + backend);

@@ -152,7 +152,8 @@ struct PackageSource {
 [[nodiscard]] inline PackageSource package_source(const Instance& instance, const MakeOptions& options) {
   const bool any_batch = options.settings->dynamic_batch;
   if (options.settings->freezing && instance.options.training)
-    throw Unsupported("what is trained is no constant; --freezing needs --inference");
+    throw Unsupported(
+        "--freezing does not go with training; why: trained parameters are no constants; try: --inference");
   if (any_batch && instance.options.training)
     throw Unsupported(
         "forward and backward exchange tensors of sizes that are known; --dynamic-batch-only needs --inference");

@@ -75,7 +75,7 @@ inline void fix_from_forward(const OperatorCall& call, const char* forward_name,
   forward.callBoxed(stack);
   const at::Tensor& found = stack.at(1).toTensor();
   if (found.sizes() != indices.sizes()) {
-    throw Unsupported("its indices have the shape " + joined(indices.sizes()) + ", those of its forward call " +
+    throw Unsupported("its indices have the shape " + joined(indices.sizes()) + ", but its forward call's have " +
                       joined(found.sizes()));
   }
   indices.copy_(found);
@@ -214,7 +214,7 @@ inline void fix_group_ends(const OperatorCall& call) {
   if (!arguments.has_tensor("offs")) return;
   const at::Tensor& ends = arguments.tensor("offs");
   const at::Tensor &a = arguments.tensor("self"), &b = arguments.tensor("mat2");
-  if (a.dim() == 3 && b.dim() == 3) throw Unsupported("its groups are those of its operands, and yet it has 'offs'");
+  if (a.dim() == 3 && b.dim() == 3) throw Unsupported("its operands hold its groups, and yet it has 'offs'");
   const std::int64_t total = a.dim() == 3 ? b.size(-1) : b.dim() == 3 ? a.size(0) : a.size(-1);
   const std::int64_t groups = ends.numel();
   if (groups == 0) throw Unsupported("it has no groups");
