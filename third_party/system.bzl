@@ -20,7 +20,7 @@ def _system_impl(ctx):
 
 def _missing(ctx, what):
     fail(("@%s: %s is missing; it comes with the package %s. Run third_party/bazel in place of bazel, " +
-          "with the whole names of targets: it installs what is missing, or says what to type.") % (ctx.name, what, ctx.attr.package))
+          "with the whole names of targets: it installs missing packages, or says what to type.") % (ctx.name, what, ctx.attr.package))
 
 system_repository = repository_rule(
     implementation = _system_impl,

@@ -17,7 +17,7 @@ clang_objects = rule(
     implementation = _impl,
     attrs = dict(
         COMPILE_ATTRS,
-        copts = attr.string_list(doc = "After those of all."),
+        copts = attr.string_list(doc = "Options after the ones of all rules."),
         deps = attr.label_list(providers = [CcInfo], doc = "Libraries with the headers that the sources include."),
         srcs = attr.label_list(mandatory = True, allow_files = [".cc", ".hpp"]),
     ),

@@ -84,7 +84,7 @@ precompiled_header = rule(
     doc = "A header of that name, compiled ahead, for the deps of libraries and programs of its own workspace.",
     implementation = _impl,
     attrs = {
-        "copts": attr.string_list(doc = "Those of the files."),
+        "copts": attr.string_list(doc = "Options of the files that include it."),
         "deps": attr.label_list(mandatory = True, providers = [CcInfo], doc = "Whose headers they are."),
         "headers": attr.string_list(mandatory = True, doc = "As they are spelled between < and >."),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
