@@ -178,7 +178,7 @@ class Kernels(unittest.TestCase):
         with pretended_gpu():
             check("triton", "cuda:0")
 
-    def test_only_what_is_touched_counts(self):
+    def test_only_touched_memory_counts(self):
         def slices(x, i):
             return x[:, ::4] * 3, x[i] + 1
 

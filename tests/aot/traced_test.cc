@@ -101,7 +101,7 @@ TEST_CASE("operands may be reached otherwise than through the arguments", "[aot]
   REQUIRE(at::allclose(output, at::linear(definition.inputs[0], w, b)));
 }
 
-TEST_CASE("what cannot be traced is refused with the reason", "[aot][traced]") {
+TEST_CASE("a model that cannot be traced is refused with the reason", "[aot][traced]") {
   auto definition = layer();
   const auto reason = [&] { return why([&] { (void)trace(definition); }); };
   definition.forward = [](const Tensors& p, const Tensors& x) {
@@ -174,7 +174,7 @@ TEST_CASE("definitions that contradict themselves", "[aot][traced]") {
   REQUIRE_THAT(reason(), ContainsSubstring("undefined tensor"));
 }
 
-TEST_CASE("what compiled code takes: one size, or any batch", "[aot]") {
+TEST_CASE("compiled code takes one size, or any batch", "[aot]") {
   using pace::benches::aot::TensorMetadata;
   auto of = TensorMetadata::of(at::ones({4, 3}));
   CHECK(of.fits(at::zeros({4, 3})));

@@ -53,7 +53,7 @@ struct Sample {
           {"--limit", "most times the baseline's time", args::factor(limit)},
           args::Option("--seed-of-all", "seed", args::whole_from(seed, 0)).from_environment("PACE_TEST_SEED"),
           {"--isolation", "in a process of its own", args::on_or_off(isolated)}}},
-        {"What is printed",
+        {"Output",
          {{"-p,--profile", "a trace", args::flag(profile)},
           args::Option("-f,--fast", "no slow ones", args::flag(fast))
               .excludes({"--profile"}, "slow ones alone are worth it"),
@@ -283,9 +283,9 @@ TEST_CASE(
     return message;
   };
   const args::Groups twice{{"Inputs", {{"-l,--list", "names", args::flag(one)}}},
-                           {"What is measured", {{"--list", "names", args::flag(other)}}}};
+                           {"Measurement", {{"--list", "names", args::flag(other)}}}};
   CHECK(error_of(twice) ==
-        "the program registers --list twice, in the groups 'Inputs' and 'What is measured' of its options; expected "
+        "the program registers --list twice, in the groups 'Inputs' and 'Measurement' of its options; expected "
         "each name once");
   // A spelling that is accepted for a name counts as the name.
   const args::Groups spelt{

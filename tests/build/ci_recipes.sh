@@ -75,7 +75,7 @@ for file in files:
     # A job that installs within the checkout must keep //... out of that folder: LibTorch's Python has BUILD files.
     inside = re.search(r"PACE_HOME: \$CI_PROJECT_DIR/(\S+)", text)
     if inside and f"printf '\\n{inside[1]}\\n' >>.bazelignore" not in text:
-        problems.append(f"{file} installs into {inside[1]} in the checkout, of which //... has the BUILD files")
+        problems.append(f"{file} installs into {inside[1]} in the checkout, so that //... has its BUILD files")
     # Files beside the checkout may be there from the job before.
     for line in text.splitlines():
         if "git clone" in line and "rm -rf ../pace &&" not in line:

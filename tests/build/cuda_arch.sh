@@ -20,7 +20,7 @@ done
   exit 0
 }
 [[ -x $cuobjdump ]] || {
-  echo "cuda_arch.sh: there is no $cuobjdump, and none in the CUDA toolkit: what is compiled for GPUs cannot be read" >&2
+  echo "cuda_arch.sh: there is no $cuobjdump, and none in the CUDA toolkit; code for GPUs cannot be read" >&2
   exit 1
 }
 problems=()

@@ -64,7 +64,7 @@ bool is_missing(const char* what, Function function) {
   } catch (const pace::Unsupported& error) {
     if (std::string(error.what()).find("was installed without the headers") != std::string::npos) return true;
   }
-  std::cout << what << ": expected Unsupported, which says what is missing\n";
+  std::cout << what << ": expected Unsupported, which names the missing headers\n";
   return false;
 }
 

@@ -304,7 +304,7 @@ pace::Result run_on(cheats::FakeClock& clock, Candidate candidate, const at::Ten
       .run(clock);
 }
 
-/// Whether the operand has the values given, those of the first call.
+/// Whether the operand has the values given, as in the first call.
 class Given {
  public:
   bool operator()(const at::Tensor& x) {
@@ -723,8 +723,7 @@ TEST_CASE("a limit on the time itself is held against unseen values") {
   CHECK(result["cheat"].acceptable() == (limit > 30e3));
 }
 
-TEST_CASE(
-    "data kept for a version of weights is no part of the time on unseen values, however little it saves") {
+TEST_CASE("data kept for a version of weights is no part of the time on unseen values, however little it saves") {
   cheats::FakeClock clock;
   const auto times = [](const at::Tensor& x, const at::Tensor& weights) { return x.mul(weights); };
   const auto packed = [&, of = std::map<const void*, std::int64_t>()](const at::Tensor& x,

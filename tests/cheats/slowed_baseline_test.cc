@@ -82,7 +82,7 @@ void require_passed(const pace::Result& result) {
   CHECK(row.judgements[0].verdict == pace::Verdict::passed);
 }
 
-/// Whether the operand has the values given, those of the first call.
+/// Whether the operand has the values given, as in the first call.
 class Given {
  public:
   bool operator()(const at::Tensor& x) {
@@ -258,8 +258,8 @@ TEST_CASE("with threads, a smaller share of the CPUs counts too, since one threa
 TEST_CASE("with threads, a slow baseline is refused if others took idle CPUs alone, or are not counted on these") {
   FaultyMachine machine;
   double others = 0.3;
-  SECTION("what was idle") { others = 0.15; }
-  SECTION("of CPUs that the process may not use") { machine.restricted = true; }
+  SECTION("others took idle CPUs alone") { others = 0.15; }
+  SECTION("the process may not use these CPUs") { machine.restricted = true; }
   require_invalid(compare_beside_others(machine, others), "or more after the rounds, and took 100 us or less before");
 }
 

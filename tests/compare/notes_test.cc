@@ -255,7 +255,7 @@ std::string of_exceptions() {
   return said("a text of the user's that looks like a remedy", result["fused"].judgements.at(0).message);
 }
 
-TEST_CASE("what notes say, word for word") {
+TEST_CASE("notes say these texts, word for word") {
   CHECK(of_declarations() == R"(# how outputs are compared
 Rows of outputs are compared in any order, as declared (order_free); outputs with equally many rows have one
 order.
@@ -359,7 +359,7 @@ many threads for all (--threads)
 )");
 }
 
-TEST_CASE("what refused comparisons say, word for word") {
+TEST_CASE("refused comparisons say these texts, word for word") {
   CHECK(of_refusals() == R"(# no baseline
 comparison 'case': needs exactly one baseline, and has none; try: call .baseline(name, function) once
 

@@ -159,7 +159,7 @@ class Export(unittest.TestCase):
         called = program(torch.ones(5, 3), (torch.ones(5, 1), torch.ones(3)), z=torch.ones(5, 3), last=torch.ones(3))
         self.assertEqual(called.shape, (5, 3))
 
-    def test_what_is_wrong_is_named(self):
+    def test_mistakes_are_named(self):
         for arguments, text in (
             (dict(args=[torch.ones(2)]), "expected a tuple"),
             (dict(args=(torch.ones(2),), formats=("onnx",)), "found onnx"),

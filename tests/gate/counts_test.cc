@@ -100,7 +100,7 @@ TEST_CASE("the table has every count once") {
   CHECK_THROWS_AS(pace::AtMost(static_cast<pace::Count>(std::size(pace::gate::count_entries)), 1), pace::Error);
 }
 
-TEST_CASE("what means nothing to a count is an error rather than ignored") {
+TEST_CASE("a setting that means nothing to a count is an error rather than ignored") {
   const auto count = pace::AtMost(pace::Count::kernels, 1);
   CHECK_THROWS_AS(count.alpha(0.01), pace::Error);
   CHECK_THROWS_AS(count.beta(0.01), pace::Error);

@@ -165,7 +165,7 @@ TEST_CASE("correct means that all ran and all were compared") {
   CHECK_FALSE(correct.match(result));
 }
 
-TEST_CASE("what was never reached is not incorrect, unless its device was lost") {
+TEST_CASE("an unreached candidate is not incorrect, unless its device was lost") {
   pace::Result result;
   result.implementations = {candidate(1, 1, 1), candidate(1, 1, 1)};
   result.implementations.back().outcome = Outcome::unreached;

@@ -113,7 +113,7 @@ std::string not_true() {
          said("no count of instructions", pace::InstructionsAtMost(1.02), sampled(1, 0, 20));
 }
 
-TEST_CASE("what judgements say, word for word") {
+TEST_CASE("judgements say these texts, word for word") {
   CHECK(without_figures() == R"(# wrong
 failed: 'fused' does not compute what the baseline computes, so it has no speed-up
 why: output: 3 of 8 elements differ

@@ -61,7 +61,7 @@ std::string join(const std::vector<std::string>& notes) {
   return text;
 }
 
-TEST_CASE("what takes 20,000 times as long fails a guard, after three cycles") {
+TEST_CASE("a candidate that takes 20,000 times as long fails a guard, after three cycles") {
   for (const auto stop : {pace::StopPolicy::decided, pace::StopPolicy::budget}) {
     for (const Nanoseconds slow : {0.8 * s, 2 * s, 60 * s}) {
       const auto result = compare(40 * us, slow, NoSlowerThan(1.02), stop);

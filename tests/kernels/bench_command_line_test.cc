@@ -92,7 +92,7 @@ TEST_CASE("invalid values") {
   }
 }
 
-TEST_CASE("what does not go together, and what cannot be") {
+TEST_CASE("options that do not go together, or cannot be met, are refused") {
   const auto refuses = [](std::vector<std::string> words, const std::string& message) {
     words.insert(words.begin(), {"--package", "m.pt2"});
     INFO(words.back());

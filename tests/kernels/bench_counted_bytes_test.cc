@@ -70,7 +70,7 @@ TEST_CASE("other kernels give nothing") {
   CHECK_FALSE(report.kernels[0].counted_bytes);
 }
 
-TEST_CASE("what Nsight Compute counts") {
+TEST_CASE("Nsight Compute counts the bytes that are read and written") {
   CHECK(pace::benches::kernels::ncu_options_of_counters().kernel_regex == "");
   CHECK(pace::benches::kernels::ncu_options_of_counters().metrics == "dram__bytes_read.sum,dram__bytes_write.sum");
   CHECK(pace::benches::kernels::read_counts_command("/tmp/r.ncu-rep") ==

@@ -552,7 +552,7 @@ TEST_CASE("results of the whole, for machines") {
   }
 }
 
-TEST_CASE("what cannot be says so, and is the exit code") {
+TEST_CASE("options that cannot be met are refused, with the exit code") {
   Fakes fakes;
   CHECK(fakes.run({"--zebra"}) == 1);
   CHECK_THAT(fakes.said(), ContainsSubstring("unknown option --zebra; --help lists all options"));

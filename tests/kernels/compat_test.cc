@@ -60,7 +60,7 @@ TEST_CASE("a line is red from 0.012 ms on, below 650 GB/s") {
   CHECK(info_line({.milliseconds = 1, .gigabytes = 0.1}, "", "", false) == "1.000ms    \t0.100 GB \t  100.00GB/s");
 }
 
-TEST_CASE("what stands before a kernel's line") {
+TEST_CASE("a kernel's line begins with the package, the category and the name") {
   CHECK(description("resnet", Category::persistent_reduction, "cabcdefghijkl") ==
         "resnet               PER cabcdefghi");
   CHECK(description("a_name_of_more_than_twenty", Category::unknown, "c") == "a_name_of_more_than_twenty UNK c");

@@ -171,7 +171,7 @@ TEST_CASE("copies lie on the device where they are small there, else on the host
   CHECK_FALSE(pace::kernel::place_for_copies(26, device, 100, 51));
 }
 
-TEST_CASE("what tensors hold, by a snapshot of an allocator") {
+TEST_CASE("a snapshot of an allocator says how much tensors hold") {
   struct Block {
     std::size_t size;
     bool allocated;

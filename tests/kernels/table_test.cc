@@ -70,7 +70,7 @@ TEST_CASE("a report as a table") {
           std::string(80, 'g') + " is not replayed alone: it waits for other GPUs\n");
 }
 
-TEST_CASE("what the driver does not tell is left empty") {
+TEST_CASE("a fact that the driver does not tell is left empty") {
   KernelReport made = report();
   made.kernels[1].launch.reset();
   std::ostringstream out;
@@ -211,7 +211,7 @@ TEST_CASE("slow is what moves bytes at less than half of what memory can, for lo
   CHECK_FALSE(pace::kernel::is_slow(kernel, 4e12));
 }
 
-TEST_CASE("what the list lacks is said below it") {
+TEST_CASE("facts that the list lacks stand below it") {
   KernelReport made = report();
   std::ostringstream none, some;
   pace::kernel::print_table(made, none);

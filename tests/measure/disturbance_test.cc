@@ -108,7 +108,7 @@ TEST_CASE("an implementation that makes the thread wait itself is judged with th
   CHECK(judgement(compare({}, {.waiting = 0.45, .throttled = 0.45})).verdict == Verdict::failed);
 }
 
-TEST_CASE("what takes 20,000 times as long is not let through on a busy machine") {
+TEST_CASE("a candidate that takes 20,000 times as long is not let through on a busy machine") {
   const auto result = compare({.waiting = 0.45, .others = 0.5}, {.waiting = 0.45, .others = 0.5}, 20 * s);
   CHECK_FALSE(result.conditions.disturbances.empty());
   CHECK(judgement(result).verdict == Verdict::failed);

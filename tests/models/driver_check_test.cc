@@ -111,7 +111,7 @@ TEST_CASE("rows of several back ends each have an expectation of their own") {
         "check: " + (scratch / "e.csv") + ": expected one row for 'a', found rows 1 and 2\n");
 }
 
-TEST_CASE("what cannot be printed is no success") {
+TEST_CASE("output that cannot be printed is no success") {
   (void)scratch.write("c.csv", "dev,name,accuracy\ncpu,a,pass\n");
   std::vector<std::string> words{"check", "csv", "-f", "c.csv"};
   std::vector<char*> argv;

@@ -42,7 +42,7 @@ TEST_CASE("one that takes too long is killed") {
   CHECK_FALSE(shell("exit 0", {.timeout = 1e300, .now = clock}).timed_out);
 }
 
-TEST_CASE("what it has started ends with it") {
+TEST_CASE("a process that a child has started ends with the child") {
   const pace::test::Scratch scratch;
   CHECK(shell("sleep 1000 & echo $! > " + (scratch / "pid")).status.ok());
   const std::string pid = scratch.read("pid");
@@ -98,7 +98,7 @@ TEST_CASE("a signal to its parent ends it") {
   }
 }
 
-TEST_CASE("what a model's process is called with") {
+TEST_CASE("a model's process is called with the model, its devices and the file for rows") {
   CHECK(child_arguments({"/p"}, {{.name = "m"}, {"cpu"}}, "/f", false, "3/12/45.2/2").back() ==
         "--nth-model=3/12/45.2/2");
   CHECK(child_arguments({"/p", "--accuracy"}, {{.name = "m"}, {"cpu", "cuda:1"}}, "/f", false) ==

@@ -289,7 +289,7 @@ TEST_CASE("without any it is torchbench's, on AOTInductor") {
   CHECK_FALSE(line.memory_limit.has_value());
 }
 
-TEST_CASE("what does not go together") {
+TEST_CASE("options that do not go together are refused") {
   const auto bad = [](Strings words, const std::string& message) {
     words.insert(words.begin(), {"--performance", "--inference"});
     refuses(words, message);

@@ -382,7 +382,7 @@ TEST_CASE("a run goes on from an interrupted one") {
   CHECK(bench.log().size() == 6);
 }
 
-TEST_CASE("what compiling took: of the models that compiled, also where nothing else is done") {
+TEST_CASE("compile times are written for the models that compiled, also where nothing else is done") {
   Bench bench;
   const auto metrics = [&] { return bench.scratch.read("r_compilation_metrics.csv"); };
   const std::string columns = "dev,name,batch_size,backend,export_seconds,compile_seconds\n";

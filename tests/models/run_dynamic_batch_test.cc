@@ -243,7 +243,7 @@ TEST_CASE("operands of a schedule name the batch, whatever number checks draw", 
   CHECK(size() == 3);
 }
 
-TEST_CASE("what packages for any batch are not made of", "[models]") {
+TEST_CASE("packages for any batch are refused for some models and options", "[models]") {
   auto settings = any_batch("aot_inductor", true);
   CHECK_THAT(run(pace::test::small_net(), settings)[0].message, ContainsSubstring("needs --inference"));
   settings.training = false;

@@ -176,7 +176,7 @@ TEST_CASE("a loss is a mean, of several outputs the mean of their means", "[mode
                ContainsSubstring("expected a loss that is a scalar, found a tensor with sizes [4]"));
 }
 
-TEST_CASE("what two runs are compared by: loss, gradients, parameters, buffers, gradients of inputs", "[models]") {
+TEST_CASE("two runs are compared by loss, gradients, parameters, buffers and gradients of inputs", "[models]") {
   const auto entry = pace::test::mlp();
   const auto instance = make_instance(entry, {.batch_size = 4, .training = true});
   auto inputs = clone_inputs(instance.model.inputs);

@@ -129,7 +129,7 @@ TEST_CASE("the telling line of an exception names the error", "[models]") {
   REQUIRE(telling_line("") == "");
 }
 
-TEST_CASE("which models are told that they train", "[models]") {
+TEST_CASE("the mode, the settings and the config decide which models are told that they train", "[models]") {
   auto entry = pace::test::small_net();
   Settings settings;
   Config config;

@@ -20,7 +20,7 @@ program=$summary; run print --rows "$work/a.csv"; ends_with 0; prints '\x1b[8ma\
 run $'\e[2J'; ends_with 1; says "summary: there is no summary '\\x1b[2J'"
 
 for words in "$check csv -f $work/a.csv" "$summary print $work/s.csv"; do
-  case="what cannot be printed is no success: $words"
+  case="output that cannot be printed is no success: $words"
   output="" errors=$($words 2>&1 >/dev/full); code=$?; ends_with 1; says "the output cannot be written"
   errors=$($words 2>&1 >&-); code=$?; ends_with 1; says "the output cannot be written"
 done

@@ -218,8 +218,7 @@ struct OtherCompletion final : pace::RunContext::Completion {
   int times = 0;
 };
 
-TEST_CASE(
-    "the published and the returned result get their shares, and the peak is measured once for each row") {
+TEST_CASE("the published and the returned result get their shares, and the peak is measured once for each row") {
   int tries = 0;
   pace::timing::HostBandwidth memory([&](std::size_t) { return ++tries, pace::timing::Bandwidths{1e9, 1e9}; });
   HostPeak peak(memory, [](at::ScalarType) { return std::optional<double>(); });

@@ -293,7 +293,7 @@ class Results(unittest.TestCase):
         self.assertIn("mine", result.table())
         self.assertIn("<svg", result._repr_html_())
 
-    def test_threads_are_those_of_the_user_again(self):
+    def test_the_user_has_the_same_threads_again(self):
         before = torch.get_num_threads()
         seen = set()
 

@@ -161,9 +161,9 @@ startup=()
 fleet "$scratch/keep" 0 keep "$scratch/more" --into "$scratch/suite"
 grep -q 'was resumed: it is of run 2' "$scratch/keep" || fail "nothing was resumed" "$scratch/keep"
 third_party/bazel run "${options[@]}" //tools/report -- "$scratch/suite" --output "$scratch/page.html" \
-  >"$scratch/page" 2>&1 </dev/null || fail "what is kept makes no page" "$scratch/page"
+  >"$scratch/page" 2>&1 </dev/null || fail "the kept results make no page" "$scratch/page"
 for name in add/{1,2,4,8}0000 'was resumed'; do
-  grep -q "$name" "$scratch/page.html" || fail "the page of what is kept lacks $name" "$scratch/page"
+  grep -q "$name" "$scratch/page.html" || fail "the page of the kept results lacks $name" "$scratch/page"
 done
 python3 - "$scratch/suite" <<'PY' || fail "the second run has measured more than was missing" "$scratch/resumed"
 import glob, json, sys, zipfile

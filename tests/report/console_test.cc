@@ -419,7 +419,7 @@ TEST_CASE("a candidate that could not be compared has no part in the mean, like 
              ContainsSubstring("  fused over eager: 0.500x (geometric mean over 2 cases, 1 unchecked, of each the "));
 }
 
-TEST_CASE("what passed near its limit says so below its line") {
+TEST_CASE("a candidate that passed near its limit says so below its line") {
   auto near = sample::comparison("near");
   near.implementations[1].judgements = {{"x", pace::Verdict::passed, true, "m"}};
   near.implementations[1].judgements[0].near_limit = "another process may differ";

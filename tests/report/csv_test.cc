@@ -141,7 +141,7 @@ TEST_CASE("names and messages survive quoting, each reason for it alone") {
              Catch::Matchers::StartsWith("\"a\rb\",x,"));
 }
 
-TEST_CASE("what was not measured has empty fields, not zeros") {
+TEST_CASE("a candidate that was not measured has empty fields, not zeros") {
   auto result = sample::comparison("case");
   result.implementations.push_back(sample::without_figures("gone", pace::Outcome::refused, "no kernel"));
   result.implementations[0].time->interval.reset();

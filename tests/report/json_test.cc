@@ -119,7 +119,7 @@ TEST_CASE("the lines: version, environment, results") {
   CHECK(fused.at("expectations").at(0).at("acceptable") == false);
 }
 
-TEST_CASE("what else happened during the rounds, and how they were measured") {
+TEST_CASE("a result has the conditions of the rounds and the way they were measured") {
   const TemporaryFile file;
   JsonSink sink(
       file.path(),
@@ -141,7 +141,7 @@ TEST_CASE("what else happened during the rounds, and how they were measured") {
   CHECK(conditions.at("disturbances") == Json{"The hypervisor, again."});
 }
 
-TEST_CASE("what only a GPU has: figures, memory, what its driver told") {
+TEST_CASE("a result of a GPU has its modes, its memory and its driver's figures") {
   auto result = sample::comparison("softmax/gpu");
   pace::TimeSummary time;
   time.median = pace::Nanoseconds(8100);

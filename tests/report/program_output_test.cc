@@ -92,7 +92,7 @@ TEST_CASE("a program's streams let colours through, and no other sequence") {
   CHECK(shown("cut \xe2\x82") == "cut \\xe2\\x82");
 }
 
-TEST_CASE("what did not arrive is no success") {
+TEST_CASE("output that did not arrive is no success") {
   struct Full : std::streambuf {
   } full;
   std::ostringstream err;

@@ -159,7 +159,7 @@ TEST_CASE("a reader that needs summaries alone keeps no samples, and checks them
                     ContainsSubstring("samples_ns: expected times above 0, found 0 as element 2"));
 }
 
-TEST_CASE("what a cut file lost is not compared in silence") {
+TEST_CASE("rows that a cut file lost are not left out in silence") {
   const std::string whole = lines::text_of(files::process(1000, 500));
   const Written cut(whole.substr(0, whole.size() - 1));
   StoredBaseline baseline({cut.read()}, {}, files::environment(), today);

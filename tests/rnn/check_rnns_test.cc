@@ -130,7 +130,7 @@ TEST_CASE("--variable-lstms checks vl_py, too; --verbose prints figures") {
           "Checking grads...\n  2 gradients differ by 0.00 at most\n\n");
 }
 
-TEST_CASE("what differs is named, and by how much") {
+TEST_CASE("differences are named, and how large they are") {
   const auto input = run({"--rnns", "bad_input"});
   REQUIRE(input.code == 1);
   REQUIRE_THAT(input.err, StartsWith("check_rnns: bad_input: not as aten: inputs differ: input[0]: 2 of 2 elements"));

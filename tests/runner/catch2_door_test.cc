@@ -138,7 +138,7 @@ TEST_CASE("matchers combine with Catch2's, on either side") {
   CHECK_FALSE((is_named("eager") && pace::Correct()).match(fused));
 }
 
-TEST_CASE("what was not shown meets neither a matcher nor its negation") {
+TEST_CASE("an unproven expectation meets neither a matcher nor its negation") {
   auto result = summary();
   CHECK_FALSE(pace::SpeedupAtLeast(1.5).match(result["fused"]));  // undecided
   CHECK_FALSE((!pace::SpeedupAtLeast(1.5)).match(result["fused"]));
@@ -160,7 +160,7 @@ TEST_CASE("what was not shown meets neither a matcher nor its negation") {
   CHECK_FALSE((!pace::Correct()).match(pace::Result()));
 }
 
-TEST_CASE("what ran and is not correct meets the negation") {
+TEST_CASE("a candidate that ran and is not correct meets the negation") {
   auto result = summary();
   for (const auto outcome : {pace::Outcome::wrong, pace::Outcome::threw, pace::Outcome::crashed}) {
     result.implementations[1] = sample::without_figures("fused", outcome, "why");

@@ -61,7 +61,7 @@ TEST_CASE("a guard that is stated and then asked again counts once, in each comp
   CHECK(ending(account, true).code == 0);
 }
 
-TEST_CASE("what was not reached is neither a success nor a failure") {
+TEST_CASE("an unreached candidate is neither a success nor a failure") {
   RunAccount account;
   account.add(comparison("late", Outcome::unreached));
   CHECK(ending(account).code == 4);

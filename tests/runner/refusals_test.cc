@@ -21,7 +21,7 @@ std::string refused(const std::vector<std::string>& command_lines) {
   return text;
 }
 
-TEST_CASE("what refused values of options say, word for word") {
+TEST_CASE("refused values of options say these texts, word for word") {
   CHECK(refused({"--budget 1s", "--max-rounds 0", "--confidence 95", "--operands mine", "--csv",
                  "--allow-undecided perhaps", "--clock sundial", "--mode-share 11", "--no-table=yes"}) ==
         R"($ --budget 1s
@@ -45,7 +45,7 @@ pace: --no-table: takes no value, found 'yes'
 )");
 }
 
-TEST_CASE("what options say that do not go together, word for word") {
+TEST_CASE("options that do not go together say these texts, word for word") {
   CHECK(refused({"--list --dry-run", "--no-table --verbose", "--list --json a.json", "--list --case x",
                  "--dry-run -r compact", "--suite-alpha 0.01 --alpha 0.001", "--suite-alpha 0.01 --baseline a.json",
                  "--suite-alpha 0.01 --processes 2", "--suite-alpha 0.01 --resume --json a.json"}) ==

@@ -98,7 +98,7 @@ TEST_CASE("a process leaves what it found in a file without a name, so that noth
   CHECK_FALSE(std::ifstream(path).is_open());
 }
 
-TEST_CASE("what a process found comes back as it was") {
+TEST_CASE("the results of a process come back as they were") {
   const std::string path = "found.jsonl";
   {
     pace::runner::ReplicateSink sink(path);

@@ -51,7 +51,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("what the time did not suffice for is measured again") {
+TEST_CASE("a comparison that the time did not suffice for is measured again") {
   const Scratch folder;
   auto partly = sample::comparison("partly");
   partly.implementations.push_back(sample::without_figures("late", pace::Outcome::unreached, "no time"));

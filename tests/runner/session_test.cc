@@ -1003,7 +1003,7 @@ TEST_CASE("a table that cannot be shown fails the program and keeps nothing from
   CHECK_THAT(folder.read("a.csv"), ContainsSubstring("first,fused") && !ContainsSubstring("95 % interval"));
 }
 
-TEST_CASE("what a test prints must arrive, with and without a table") {
+TEST_CASE("the output of a test must arrive, with and without a table") {
   const TemporaryFile err;
   const std::string program = fs::absolute("tests/runner/sample_program").string();
   const auto [options, out] = GENERATE(table<std::string, std::string>({{"--no-table", ">&-"},

@@ -27,7 +27,7 @@ TEST_CASE("a replay ends where the gate would have") {
   CHECK(open.cycles == 100);
 }
 
-TEST_CASE("what comes after the verdict does not count") {
+TEST_CASE("samples after the verdict do not count") {
   std::vector<double> turning(60, std::log(0.9));
   turning.insert(turning.end(), 500, std::log(1.1));
   CHECK(replay(pace::NoSlowerThan(1.02), turning).verdict == Verdict::failed);

@@ -125,7 +125,7 @@ TEST_CASE("messages of exceptions are parts of sentences, and name a type that s
   CHECK(message_of(42) == "an exception that is no std::exception, of type int");
 }
 
-TEST_CASE("what an implementation threw is a std::exception with its message") {
+TEST_CASE("an exception of an implementation is a std::exception with its message") {
   const pace::detail::ImplementationThrew thrown(1, {.message = "out of luck"});
   const std::exception& error = thrown;
   CHECK(std::string(error.what()) == "out of luck");

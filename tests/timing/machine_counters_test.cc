@@ -204,7 +204,7 @@ TEST_CASE("each disturbance is named with its figure; limits are not disturbance
   CHECK_THAT(found({.steal = 0.99, .others = 0.99, .waiting = 1, .throttled = 1}, s, 1), IsEmpty());
 }
 
-TEST_CASE("what other work can have kept a process from: what it took, less what was idle") {
+TEST_CASE("other work can have kept a process from the time that it took, less the idle time") {
   Pair pair;
   CHECK(pair.cores_taken() == 0);
   pair.after.idle_ticks = 20;

@@ -201,7 +201,7 @@ TEST_CASE("operators on all parameters are as many for many parameters as for fe
   }
 }
 
-TEST_CASE("what an optimiser that continues keeps and does not keep") {
+TEST_CASE("an optimiser that continues keeps its state and restores nothing") {
   at::Tensor parameter = leaf(1);
   const OptimizerOptions options{
       .algorithm = Algorithm::adam, .code = Code::foreach, .capturable = true, .continues = true};

@@ -2,7 +2,7 @@
 # Runs the tests of this folder on the GPU of this machine, one after the other, without Bazel.
 #
 #   ./run                              all tests
-#   ./run NAME...                      those of these names, without the text before `:` if need be; `*` is any text
+#   ./run NAME...                      the tests of these names, without the text before `:` if need be; `*` is any text
 #   ./run NAME... -- ARGUMENT...       with these arguments added
 #   ./run --list                       the names of tests, with their time limits in seconds, and of programs
 #   ./run --program NAME ARGUMENT...   a program of the benches, such as benches/models:models --help

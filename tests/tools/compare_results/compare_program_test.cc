@@ -354,7 +354,7 @@ TEST_CASE("a page gets the verdicts and all files, and what goes wrong with it i
   CHECK_FALSE(std::filesystem::exists(words[0]));
 }
 
-TEST_CASE("what only the old side has is not acceptable") {
+TEST_CASE("a row that only the old side has is not acceptable") {
   Json json = files::process(1000, 500);
   json["results"][0]["implementations"].erase(1);
   const Written whole(files::process(1000, 500)), part(json);
@@ -364,7 +364,7 @@ TEST_CASE("what only the old side has is not acceptable") {
              ContainsSubstring("invalid") && ContainsSubstring("'fused' has no figures to compare in the new results"));
 }
 
-TEST_CASE("what only the new side has is new, and passes unless --new-rows fail") {
+TEST_CASE("a row that only the new side has is new, and passes unless --new-rows fail") {
   Json fewer = files::process(1000, 500), more = files::process(1000, 500, files::second(1));
   SECTION("a comparison") {
     more["results"].push_back(more["results"][0]);

@@ -28,7 +28,7 @@ for program in "$compare" "$merge"; do
 done
 
 for words in "$compare --help" "$compare $files" "$merge --help" "$merge $files"; do
-  case="what cannot be printed is no success: $words"
+  case="output that cannot be printed is no success: $words"
   lost="not all that was printed could be written"
   output="" errors=$($words 2>&1 >/dev/full); code=$?; ends_with 2; says "$lost"
   (($(grep -c . <<<"$errors") == 1)) || complain "more than one message"
