@@ -163,8 +163,8 @@ try: make the implementation faster, or allow more time
 # near the limit
 passed: 'fused' takes 1.015x the baseline's time [1.014x, 1.015x] at 98.9 %, all of it at or below 1.02x
 (wrongly passed: 1 %, wrongly failed: 0.1 %; 400 cycles)
-why: within 0.93 % of the limit, by which processes of one program may differ, so that this verdict is about
-this process
+why: within 0.93 % of the limit. Processes of one program may differ by that, so this verdict is about this
+process
 try: --processes 12, which judges up to 12 processes together
 
 # by the mean
@@ -261,8 +261,8 @@ failed: 'fused' is 1.50x as fast as the baseline [1.50x, 1.50x] at 98.9 %, but o
 as fast as the baseline, which does not meet 1.20x
 why: either it keeps something from call to call, or the code or the processor know the values of the rounds
 try: if it derives something from an operand that stays the same where the code is used, declare that operand,
-counted from 0: .constant(operand) (//benches/files: --constant OPERAND); if it is made for values of a kind, let
-each round have others of that kind: .renew_each_round(function)
+counted from 0: .constant(operand) (//benches/files: --constant OPERAND); if it is made for values of a kind,
+let each round have others of that kind: .renew_each_round(function)
 
 # no count
 invalid: 'fused' has no count of operator calls

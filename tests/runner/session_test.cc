@@ -832,7 +832,7 @@ TEST_CASE("why a stored baseline cannot be used for a row is in the closing line
   CHECK_THAT(program.err,
              ContainsSubstring("pace: another: 'fused' cannot be compared with the stored baseline; why: it "
                                "does not have 'fused' in 'another'; save it again (--save-baseline)\n") &&
-                 ContainsSubstring("\npace: 2 implementations do not meet what is expected against the "
+                 ContainsSubstring("\npace: 2 implementations do not meet the expectation against the "
                                    "stored baseline\n"));
 }
 
