@@ -1,7 +1,9 @@
 #include "pace/values/unseen_values.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <ATen/ops/_unique.h>
@@ -21,19 +23,19 @@
 #include <ATen/ops/randperm.h>
 #include <ATen/ops/stack.h>
 #include <ATen/ops/tensor.h>
+#include <ATen/ops/zeros.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
-#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/values/padding.hpp"
 #include "pace/values/rearranged_matrices.hpp"
+#include "pace/values/repeated_draws.hpp"
 #include "pace/values/unseen_kind.hpp"
 #include "pace/values/value_structure.hpp"
-#include "tests/support/fake_clock.hpp"
 
 namespace {
 
-using pace::Nanoseconds;
+using pace::detail::RepeatedDraws;
 using pace::detail::UnseenKind;
 using pace::detail::UnseenValues;
 
@@ -571,6 +573,33 @@ TEST_CASE("perturbed: by a few units in the last place, in several ways") {
     }
     perturbed.push_back(values[0]);
   }
+}
+
+TEST_CASE("values that are drawn a second time, and others that are not") {
+  const std::vector<at::Tensor> given{at::randn({32}), at::zeros({32}), at::randn({8}), at::ones({32}, at::kLong)};
+  RepeatedDraws draws(given);
+  const at::Tensor first = at::randn({32}), second = at::randn({32});
+  for (const auto& each : {first, second}) draws.look_at(0, each);
+  for (std::size_t i = 1; i < given.size(); ++i) draws.look_at(i, given[i]);  // these may come again
+  CHECK_FALSE(draws.take().has_value());
+  draws.look_at(0, GENERATE(true, false) ? given[0].clone() : first.clone());
+  CHECK(draws.take() == 0);
+  CHECK_FALSE(draws.take().has_value());
+}
+
+TEST_CASE("operands that share memory, or keep their values, are not taken for values that are drawn again") {
+  const at::Tensor whole = at::randn({1024});
+  const at::Tensor window = whole.narrow(0, 512, 512);
+  const bool same_twice = GENERATE(false, true);
+  const std::vector<at::Tensor> given = same_twice ? std::vector{whole, whole} : std::vector{window, whole};
+  UnseenValues source(given, 1);
+  const at::Tensor memory = whole.clone();
+  const at::Tensor part = memory.narrow(0, 512, 512);
+  const std::vector<std::size_t> kept{0};
+  for (int draw = 0; draw < 3; ++draw)
+    source.draw(UnseenKind::vary, {same_twice ? memory : part, memory},
+                same_twice ? std::span<const std::size_t>(kept) : std::span<const std::size_t>());
+  CHECK_FALSE(source.take_repeated_draw().has_value());
 }
 
 }  // namespace
