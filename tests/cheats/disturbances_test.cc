@@ -14,7 +14,6 @@
 #include <future>
 #include <memory>
 #include <optional>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -25,10 +24,8 @@
 #include <ATen/Parallel.h>
 #include <ATen/ops/copy_native.h>
 #include <ATen/ops/empty_like.h>
-#include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
 #include <ATen/ops/sigmoid.h>
-#include <ATen/ops/zeros.h>
 #include <ATen/record_function.h>
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
@@ -40,7 +37,6 @@
 
 #include "pace/settings/process_settings.hpp"
 #include "pace/subject/background.hpp"
-#include "pace/values/repeated_draws.hpp"
 #include "pace/values/unseen_values.hpp"
 #include "tests/cheats/rejected.hpp"
 
@@ -295,18 +291,6 @@ TEST_CASE("a kernel that is registered for an operator that draws unseen values,
                                  : "the kernels of operators that the baseline calls (aten::sigmoid");
 }
 
-TEST_CASE("values that are drawn a second time, and others that are not") {
-  const std::vector<at::Tensor> given{at::randn({32}), at::zeros({32}), at::randn({8}), at::ones({32}, at::kLong)};
-  pace::detail::RepeatedDraws draws(given);
-  const at::Tensor first = at::randn({32}), second = at::randn({32});
-  for (const auto& each : {first, second}) draws.look_at(0, each);
-  for (std::size_t i = 1; i < given.size(); ++i) draws.look_at(i, given[i]);  // these may come again
-  CHECK_FALSE(draws.take().has_value());
-  draws.look_at(0, GENERATE(true, false) ? given[0].clone() : first.clone());
-  CHECK(draws.take() == 0);
-  CHECK_FALSE(draws.take().has_value());
-}
-
 TEST_CASE("a draw that leaves the values as they are is found in memory") {
   torch::Library library(torch::Library::IMPL, "aten", c10::DispatchKey::CPU, __FILE__, __LINE__);
   library.impl("mul_.Tensor", &left_alone);
@@ -314,21 +298,6 @@ TEST_CASE("a draw that leaves the values as they are is found in memory") {
   pace::detail::UnseenValues source(given, 1);
   source.draw(pace::detail::UnseenKind::vary, {given[0].clone()});
   CHECK(source.take_repeated_draw() == 0);
-}
-
-TEST_CASE("operands that share memory, or keep their values, are not taken for values that are drawn again") {
-  const at::Tensor whole = at::randn({1024});
-  const at::Tensor window = whole.narrow(0, 512, 512);
-  const bool same_twice = GENERATE(false, true);
-  const std::vector<at::Tensor> given = same_twice ? std::vector{whole, whole} : std::vector{window, whole};
-  pace::detail::UnseenValues source(given, 1);
-  const at::Tensor memory = whole.clone();
-  const at::Tensor part = memory.narrow(0, 512, 512);
-  const std::vector<std::size_t> kept{0};
-  for (int draw = 0; draw < 3; ++draw)
-    source.draw(pace::detail::UnseenKind::vary, {same_twice ? memory : part, memory},
-                same_twice ? std::span<const std::size_t>(kept) : std::span<const std::size_t>());
-  CHECK_FALSE(source.take_repeated_draw().has_value());
 }
 
 TEST_CASE("a kernel that is registered for another device affects no call") {
