@@ -6,7 +6,6 @@
 #include <optional>
 
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/_unique.h>
 
 #include "pace/check/clone_input.hpp"
 #include "pace/check/raw_memory.hpp"
@@ -31,9 +30,8 @@ struct Padding {
 /// Returns the padding of `tensor`; nothing where there is none, and where places may mean something else.
 ///
 /// A value is padding if it stands only at one end of rows: at least four times in all, twice in one row. Other
-/// integers are unlikely to do that. There are at least two different values beside it, or it would be a mask. Rows of
-/// up to four elements may be coordinates, and rows in order have places of their own. Padding is not looked for in
-/// more than 2^22 elements.
+/// integers are unlikely to do that. Rows of up to four elements may be coordinates. Rows in order have places of their
+/// own, and those of one value beside it are a mask. Padding is not looked for in more than 2^22 elements.
 [[nodiscard]] inline std::optional<Padding> padding_of(const at::Tensor& tensor) {
   constexpr std::int64_t most_coordinates = 4, fewest = 4, fewest_in_row = 2, most_elements = 1 << 22;
   if (!tensor.defined() || !check::detail::is_plain(tensor) || tensor.dim() < 2 || tensor.numel() == 0 ||
@@ -53,8 +51,7 @@ struct Padding {
     const at::Tensor places = values.eq(value), runs = runs_of(value);
     const auto count = runs.sum().item<std::int64_t>();
     if (count < fewest || runs.max().item<std::int64_t>() < fewest_in_row ||
-        count != places.sum().item<std::int64_t>() || in_order_beside(values, places) ||
-        std::get<0>(at::_unique(values)).numel() < 3)
+        count != places.sum().item<std::int64_t>() || in_order_beside(values, places))
       continue;
     return Padding{value.item<std::int64_t>(), places, runs.neg().add(width)};
   }
