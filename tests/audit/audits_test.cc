@@ -18,7 +18,6 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/run/run_context.hpp"
-#include "pace/verify/repeated_numbers.hpp"
 #include "tests/support/fake_clock.hpp"
 
 // After LibTorch, which has a CHECK of its own.
@@ -154,25 +153,6 @@ TEST_CASE("an audit that finds something ends the rounds, and those that remain 
   CHECK(result.elapsed >= many_rounds().budget);
   // Nothing was sampled after the finding: otherwise both measurements would have taken the whole budget.
   CHECK(clock.now() - clock.paused < 1.8 * many_rounds().budget);
-}
-
-TEST_CASE("random numbers repeat too often by the baseline's as the norm") {
-  using pace::detail::describe_repetitions;
-  using pace::detail::Repetitions;
-  const auto accepts = [](const Repetitions& baseline, const Repetitions& candidate) {
-    return describe_repetitions({baseline}, {candidate}).empty();
-  };
-  const Repetitions anew{.outputs = 1000, .repeated = 0, .changing = 64};
-  CHECK(accepts(anew, {.outputs = 1000, .repeated = 19, .changing = 64}));
-  CHECK_FALSE(accepts(anew, {.outputs = 1000, .repeated = 20, .changing = 64}));
-  // Few elements repeat by chance, and so do many that follow from few random numbers.
-  CHECK(accepts({.outputs = 1000, .repeated = 0, .changing = 63}, {.outputs = 1000, .repeated = 999, .changing = 64}));
-  CHECK(accepts({.outputs = 1000, .repeated = 30, .changing = 64}, {.outputs = 1000, .repeated = 139, .changing = 64}));
-  CHECK_FALSE(
-      accepts({.outputs = 1000, .repeated = 30, .changing = 64}, {.outputs = 1000, .repeated = 140, .changing = 64}));
-  // The second tensor of an output is found as well.
-  CHECK_THAT(describe_repetitions({anew, anew}, {anew, {.outputs = 1000, .repeated = 900, .changing = 64}}),
-             ContainsSubstring("output tensor 1 is the same as an earlier one in 900 of 1000 samples"));
 }
 
 TEST_CASE("an exception in the questions after the rounds is of one row alone, and the others keep their figures") {
