@@ -373,8 +373,9 @@ PYBIND11_MODULE(_pace, module) {
              RunAccount account;
              account.add(of);
              std::ostringstream reasons;
-             const int code = account.exit_code(AsExpected().examine(of).met ? 0 : exit_failed, /*allow_undecided=*/false,
-                                               /*allow_unmeasured=*/false, reasons);
+             const int code =
+                 account.exit_code(AsExpected().examine(of).met ? 0 : exit_failed, /*allow_undecided=*/false,
+                                   /*allow_unmeasured=*/false, reasons);
              return std::pair(code, reasons.str());
            })
       .def("to_json", [](const Result& of) { return report::to_json(of).dump(); })

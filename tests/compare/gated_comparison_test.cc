@@ -112,15 +112,35 @@ TEST_CASE("with figures asked for as well, the whole budget is spent, and the ve
   CHECK_FALSE(result["fused"].speedup->anytime);
 }
 
+/// While it exists, several processes decide together.
+struct Deferring {
+  Deferring() { pace::run_context().defers_judgements = true; }
+  ~Deferring() { pace::run_context().defers_judgements = false; }
+};
+
 TEST_CASE(
     "where several processes decide together, the rounds take the whole budget, whatever options are set in code") {
-  struct Deferring {
-    Deferring() { pace::run_context().defers_judgements = true; }
-    ~Deferring() { pace::run_context().defers_judgements = false; }
-  } const deferring;
+  const Deferring deferring;
   const auto result = guarded_for_400_rounds(pace::StopPolicy::decided);
   CHECK(result.stop_reason == StopReason::max_rounds);
   CHECK(result["fused"].judgements.at(0).deferred);
+}
+
+TEST_CASE("several processes refuse a guard on a mean or a quantile") {
+  const Deferring deferring;
+  const auto run = [&](const pace::Expectation& expectation) {
+    Machine machine;
+    (void)pace::compare("equal")
+        .options(many_rounds())
+        .baseline("eager", machine.taking(2000))
+        .candidate("fused", machine.taking(2000))
+        .expect("fused", expectation)
+        .run(machine.clock);
+  };
+  const auto why =
+      ContainsSubstring("cannot be judged by several processes (--processes); expected NoSlowerThan or one");
+  CHECK_THROWS_WITH(run(pace::MeanNoSlowerThan(1.02)), why);
+  CHECK_THROWS_WITH(run(pace::QuantileNoSlowerThan(0.9, 1.02)), why);
 }
 
 TEST_CASE("an equal candidate passes a guard early") {

@@ -154,9 +154,11 @@ std::string of_rounds() {
   pace::detail::add_speed_on_unseen_values(1, {.median = 1.1, .interval = pace::Interval<double>{1.0, 1.2, 0.95}},
                                            result);
   const std::vector<std::string> unseen = std::exchange(result.notes, {});
-  pace::detail::note_too_fast(result.implementations[1], "its calls take ", Nanoseconds(100),
-                              "this machine, at 1.50x its measured bandwidth,", Nanoseconds(5000),
-                              {.read = 4e6, .written = 2e6}, result);
+  pace::detail::note_too_fast({.time = Nanoseconds(100),
+                               .least = Nanoseconds(5000),
+                               .taken = "its calls take ",
+                               .machine = "this machine, at 1.50x its measured bandwidth,"},
+                              {.read = 4e6, .written = 2e6}, result.implementations[1], result);
   const std::vector<std::string> too_fast = std::exchange(result.notes, {});
   pace::detail::ComparisonPlan plan;
   plan.operands = std::make_shared<pace::detail::TypedOperands<>>(std::tuple<>());

@@ -256,12 +256,10 @@ TEST_CASE("the figure that is printed before an interval lies in it, and two mod
   // 11 cycles of 20 take 24 ns and the others 9.3 ns, in a mixed order: the centre of scores lies between both.
   std::vector<double> two_modes;
   for (int i = 0; i < 200; ++i) two_modes.push_back(i * 7 % 20 < 11 ? 24 : 9.3);
-  CHECK(
-      NoSlowerThan(1.02).judge(taking(two_modes)).message ==
-      "'tiny' takes 2.58x the baseline's time [1.000x, 2.58x] at 98.9 %, which holds 1.02x (wrongly passed: 1 %, "
-      "wrongly failed: 0.1 %; 200 cycles); no regression is proven\nwhy: the log ratios are skewed or have several "
-      "modes: their centre, by which it takes 1.69x the baseline's time, lies on a side of the limit on which too few "
-      "of them lie");
+  CHECK(NoSlowerThan(1.02).judge(taking(two_modes)).message ==
+        "'tiny' takes 2.58x the baseline's time [1.000x, 2.58x] at 98.9 %, which holds 1.02x (wrongly passed: 1 %, "
+        "wrongly failed: 0.1 %; 200 cycles); no regression is proven\nwhy: the log ratios are skewed or have several "
+        "modes: by their centre it takes 1.69x the baseline's time, and too few of them lie on that side of the limit");
 
   // The first 20 cycles take 9.3 ns, which the others take back, and more of them prove the contrary.
   std::vector<double> slower(20, 9.3);

@@ -118,7 +118,7 @@ inline std::string ChecksAfterRounds::out_of_time(std::size_t index) {
   const Nanoseconds longest = context_.longest_audits[index],
                     usual = static_cast<double>(context_.iterations) * context_.shortest_of(index);
   if (usual.count() > 0 && longest > long_time && longest > times * usual)
-    return "calls that no sample timed took " + format_time(longest) + ", and those of a sample about " +
+    return "calls that no sample timed took " + format_time(longest) + ", and calls of a sample about " +
            format_time(usual) +
            ", so that it could not be checked further before the time limit: it is fast only while "
            "it is timed";

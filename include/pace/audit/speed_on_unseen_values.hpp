@@ -106,7 +106,7 @@ inline std::string SpeedOnUnseenValues::find_slow_calls(Implementation& implemen
     if (own <= times * std::max(usual, of_baseline)) return {};
     if (trial + 1 == trials)
       return "its calls take " + format_time(own) + " on unseen values, and took " + format_time(usual) +
-             " in the rounds; those of the baseline take " + format_time(of_baseline) +
+             " in the rounds; the baseline's calls take " + format_time(of_baseline) +
              ": it is fast for few values alone" + AuditContext::keeps_hint();
     if (context_.clock.now() - start > time_left(context_.clock)) return {};
   }

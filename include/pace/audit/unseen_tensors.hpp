@@ -146,8 +146,8 @@ inline std::string UnseenTensors::find_fault(Implementation& implementation) {
   context_.repair(0);
   if (slower < for_all_but_one) return {};
   return "a call on tensors that none has had takes " + format_time(own.on_unseen) +
-         ", and one on those of the rounds " + format_time(own.on_known) +
-         ", both on unseen values; those of the baseline take " + format_time(of_baseline.on_unseen) + " and " +
+         ", and one on the rounds' tensors " + format_time(own.on_known) +
+         ", both on unseen values; the baseline's take " + format_time(of_baseline.on_unseen) + " and " +
          format_time(of_baseline.on_known) + ": it is fast on the tensors of the rounds alone" +
          AuditContext::keeps_hint();
 }

@@ -137,7 +137,7 @@ namespace detail {
   if (!evidence.tail) {
     demand.leave_open(judgement);
     judgement.message = MessageParts{'\'' + name + "' has no " + demand.statistic_text() + " here",
-                                     "it has no samples beside those of " + demand.reference_text()}
+                                     "it has no samples taken together with " + demand.reference_text()}
                             .text();
     return judgement;
   }
@@ -147,9 +147,9 @@ namespace detail {
   const std::string text = '\'' + name + "' has a " + demand.statistic_text() + " of " +
                            format_significant(*evidence.tail, 3) + "x " + demand.reference_text() + "'s" +
                            by_clock(context);
-  MessageParts open{", of which it is not proven on which side of " + demand.limit_text() + " it lies (" + levels +
-                        "; " + cycles + ')',
-                    "", "measure longer (--budget, --max-rounds)"};
+  MessageParts open{
+      ", and nothing proves on which side of " + demand.limit_text() + " it lies (" + levels + "; " + cycles + ')', "",
+      "measure longer (--budget, --max-rounds)"};
   const double centre = -std::log(*evidence.tail);
   auto said = conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", std::move(open),
                        {.shown = false, .on_unseen_values = on_unseen_values(demand, context, centre)});
@@ -211,14 +211,13 @@ struct Weighed {
         ", which was proven to lie above " + demand.limit_text() + " and below it in turn (" + weighed.cycles() + ')',
         "the figures changed while they were taken", "measure on a quieter machine"};
   if (evidence.p_above_by_interval <= pass_level && evidence.p_slower <= suspicion)
-    return {", of which the median is proven to lie at or below " + demand.limit_text() + weighed.how(),
+    return {"; the median is proven to lie at or below " + demand.limit_text() + weighed.how(),
             "the mean looks slower, which is not proven", "measure longer (--budget, --max-rounds)"};
   if (evidence.skewed) {
     const auto centre = stats::centre_of_scores(observations, demand.assumption());
     return {", which holds " + demand.limit_text() + weighed.how(),
-            "the log ratios are skewed or have several modes: their centre, by which it " +
-                figures_of(demand, centre, interval).centre +
-                ", lies on a side of the limit on which too few of them lie"};
+            "the log ratios are skewed or have several modes: by their centre it " +
+                figures_of(demand, centre, interval).centre + ", and too few of them lie on that side of the limit"};
   }
   MessageParts open{
       (figures.bounded ? ", which holds " + demand.limit_text() : std::string(", on too little evidence")) +

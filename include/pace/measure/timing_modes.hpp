@@ -68,7 +68,7 @@ struct GateMode {
         selected.dropped.push_back(
             {index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
              "it cannot be timed by the " + clock.name() + " clock" +
-                 (automatic && !phases ? ", by which the others are gated: " : ": ") + failure.message +
+                 (automatic && !phases ? ", and gates on the others use that clock: " : ": ") + failure.message +
                  (automatic && !phases ? "; try: --clock hot, which times all by events in the stream" : "")});
         continue;
       }

@@ -77,7 +77,7 @@ class ChosenCases final : public CaseSelection {
         known += (i == 0 ? "" : ", ") + ('\'' + report::printable(those[i]) + '\'');
       if (those.size() > most) known += " and " + std::to_string(those.size() - most) + " more";
       return "--case: no comparison is called '" + report::printable(name) + "'; expected " +
-             (known.empty() ? "that of a comparison, and the tests that ran make none" : "one of " + known);
+             (known.empty() ? "the name of a comparison; the tests that ran make none" : "one of " + known);
     }
     return "";
   }
