@@ -27,12 +27,20 @@ def _note_dynamo(note: Callable[[str], None], stack: contextlib.ExitStack) -> No
     def started(args: Any) -> None:
         note(f"torch.compile, {args.callback_trigger.name.lower()}, compile id {args.compile_id}")
 
+    def ended(args: Any) -> None:
+        # Its worker processes would go on for seconds, beside the calls that are timed.
+        workers = sys.modules.get("torch._inductor.async_compile")
+        if workers is not None:
+            workers.shutdown_compile_workers()
+
     handler.register_start_callback(started)
+    handler.register_end_callback(ended)
 
     def forget() -> None:
         # torch._dynamo.reset() forgets all of them.
         with contextlib.suppress(ValueError):
             handler.remove_start_callback(started)
+            handler.remove_end_callback(ended)
 
     stack.callback(forget)
 
