@@ -133,8 +133,8 @@ TEST_CASE("a call leaves the output of the last timed step to be taken") {
   FakeClock clock;
   pace::detail::OperandSets operands;
   using Values = pace::detail::TypedOperands<at::Tensor>;
-  operands.pristine = {at::randn({3, 4})};
-  operands.sets.push_back(std::make_unique<Values>(std::tuple(operands.pristine[0].clone())));
+  operands.given = {at::randn({3, 4})};
+  operands.sets.push_back(std::make_unique<Values>(std::tuple(operands.given[0].clone())));
   operands.tensors.push_back(operands.sets[0]->tensors());
   const auto step = pace::detail::ImplementationOf<Step, at::Tensor>::make(product(clock, 1, 1), operands);
   step->prepare(0);
