@@ -210,8 +210,8 @@ try: measure longer (--budget), or on a quieter machine, or claim less
 
 # the mean looks slower
 undecided: 'fused' takes 1.00x the baseline's time by the median (by the mean 2.65x the baseline's time)
-[0.998x, 1.00x] at 98.9 %; the median is proven to lie at or below 1.02x (wrongly passed: 1 %,
-wrongly failed: 0.1 %; 300 cycles); no regression is proven
+[0.998x, 1.00x] at 98.9 %; the median is proven to lie at or below 1.02x (wrongly passed: 1 %, wrongly failed:
+0.1 %; 300 cycles); no regression is proven
 why: the mean looks slower, which is not proven
 try: measure longer (--budget, --max-rounds)
 
