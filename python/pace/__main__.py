@@ -33,7 +33,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--rtol", type=float, help="relative tolerance of outputs, in place of the learned one")
     parser.add_argument("--atol", type=float, help="absolute tolerance of outputs")
     parser.add_argument("--constant", type=int, action="append", default=[], metavar="NUMBER",
-                        help="this tensor, counted from 0, stays the same between calls, as a weight; again for another")
+                        help="this tensor, counted from 0, stays the same between calls; again for another")
     parser.add_argument("--budget", type=float, default=1.0, metavar="SECONDS",
                         help="time of the rounds (default: %(default)s)")
     parser.add_argument("--threads", type=int, default=1, help="threads of an operator (default: %(default)s)")
@@ -56,7 +56,8 @@ def _run(line: argparse.Namespace) -> int:
     modules: dict[str, Any] = {}
     baseline = _find(line.baseline, modules)
     args, kwargs = _arguments(line.inputs, _find(line.inputs, modules), line.device)
-    comparison = pace.compare(line.baseline.rpartition("/")[2], *args, **kwargs).baseline(_name(line.baseline), baseline)
+    comparison = pace.compare(line.baseline.rpartition("/")[2], *args, **kwargs)
+    comparison.baseline(_name(line.baseline), baseline)
     names = {_name(line.baseline)}
     for candidate in line.candidate:
         name = _name(candidate)

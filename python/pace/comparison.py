@@ -173,6 +173,7 @@ class Comparison:
             if inspect.iscoroutinefunction(of) or inspect.isasyncgenfunction(of):
                 raise native.Error(f"'{name}': an async function returns before it computes; expected an ordinary one")
             if inspect.isgeneratorfunction(of):
-                raise native.Error(f"'{name}': a generator computes only when it is read; expected an ordinary function")
+                raise native.Error(
+                    f"'{name}': a generator computes only when it is read; expected an ordinary function")
         self._functions[name] = function
         return function

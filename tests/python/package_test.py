@@ -207,8 +207,8 @@ class Compilation(unittest.TestCase):
             return kernel
 
         result = compared(lambda x: x + x if launch() is kernel else None).run()
-        self.assertTrue(any("'mine': Triton's autotuner chose BLOCK: 64, num_warps: 2" in note for note in result.notes),
-                        result.notes)
+        chosen = "'mine': Triton's autotuner chose BLOCK: 64, num_warps: 2"
+        self.assertTrue(any(chosen in note for note in result.notes), result.notes)
 
 
 class CommandLine(unittest.TestCase):
@@ -228,7 +228,8 @@ def inputs(): return torch.randn(64), 2.0
             with open(model, "w") as file:
                 file.write(source)
             words = [word.replace("model.py", model).replace("FOLDER", folder) for word in words]
-            ran = subprocess.run([sys.executable, "-m", "pace", "--budget", "0.01", *words], capture_output=True, text=True)
+            command = [sys.executable, "-m", "pace", "--budget", "0.01", *words]
+            ran = subprocess.run(command, capture_output=True, text=True)
             results = os.path.join(folder, "results.json")
             lines = open(results).read().splitlines() if os.path.exists(results) else []
             return ran.returncode, ran.stdout, ran.stderr, [json.loads(line) for line in lines]
