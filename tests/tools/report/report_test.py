@@ -917,6 +917,12 @@ class CommandLine(program.ReportCase):
         self.assertEqual(stat.S_IMODE(self.output.stat().st_mode) & 0o600, 0o600)
         self.assertIn("kept", self.output.read_text("utf-8"))
 
+    def test_what_a_killed_run_has_left_is_used_and_gone(self):
+        self.output.with_name(self.output.name + ".new").write_text("a half, and longer than the page by far " * 100_000)
+        self.page_of(self.good)
+        self.assertTrue(self.output.read_text("utf-8").rstrip().endswith("</html>"))
+        self.assertEqual(sorted(os.listdir(self.folder)), ["good.json", self.output.name])
+
     def test_a_hyphen_is_the_standard_input_or_output(self):
         with open(self.good, "rb") as file:
             ended = subprocess.run(
