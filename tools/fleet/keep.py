@@ -10,7 +10,6 @@ import os
 import re
 import shlex
 import shutil
-import tempfile
 import urllib.parse
 import zipfile
 
@@ -356,13 +355,19 @@ def _require_folders(record, folder):
 
 def _copy(files, target):
     """Copies the files of a part as a whole or not at all."""
-    os.makedirs(os.path.dirname(target), exist_ok=True)
-    new = tempfile.mkdtemp(dir=os.path.dirname(target), prefix=".new-")
+    new = os.path.join(os.path.dirname(target), ".new-" + os.path.basename(target))
+    # A run that was killed may have left one.
+    shutil.rmtree(new, ignore_errors=True)
+    os.makedirs(new)
     try:
         for name, source in files.items():
             os.makedirs(os.path.dirname(os.path.join(new, name)), exist_ok=True)
-            shutil.copyfile(source, os.path.join(new, name))
-        os.chmod(new, 0o755)
+            try:
+                shutil.copyfile(source, os.path.join(new, name))
+            except OSError as error:
+                # Which of the two files it concerns does not show.
+                to = os.path.join(target, name)
+                raise origin.Refused(f"{source}: cannot be copied to {to}: {error.strerror or error}") from None
         # A run that was ended before its record was written may have left one.
         shutil.rmtree(target, ignore_errors=True)
         os.rename(new, target)

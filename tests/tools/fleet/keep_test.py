@@ -1,5 +1,6 @@
 """fleet keep: nothing measured is lost or replaced. Parts that a lost worker left run again and nothing else does."""
 
+import errno
 import hashlib
 import json
 import os
@@ -229,6 +230,28 @@ class Keep(unittest.TestCase):
         self.measured(2)
         self.keep(self.events(1, {1: "PASSED", 2: "PASSED"}))
         self.assertEqual(sorted(os.listdir(self.into / "tests/suite/gates/shard_1_of_2")), ["test.log", "test.xml"])
+
+    def test_what_a_killed_run_has_left_is_used_and_gone(self):
+        left = self.into / "tests/suite/gates/.new-shard_1_of_2"
+        left.mkdir(parents=True)
+        (left / "test.log").write_text("a half", "utf-8")
+        (self.into / "kept.json.new").write_text("a half", "utf-8")
+        self.measured(1)
+        self.keep(self.events(1, {1: "PASSED"}), 43)
+        names = sorted(os.listdir(self.into / "tests/suite/gates") + os.listdir(self.into))
+        self.assertEqual(names, ["kept.json", "resume.bazelrc", "resume.targets", "shard_1_of_2", "tests"])
+
+    def test_a_full_disk_names_the_file(self):
+        self.measured(1)
+        events = self.events(1, {1: "PASSED"})
+        full = OSError(errno.ENOSPC, "No space left on device")
+        with mock.patch.object(shutil, "copyfile", side_effect=full):
+            out = self.keep(events, 1)
+        self.assertRegex(out, "/test.log: cannot be copied to .*/test.log: No space left on device")
+        with mock.patch.object(os, "replace", side_effect=full):
+            out = self.keep(events, 1)
+        self.assertIn(f"fleet: {self.into}/kept.json: No space left on device", out)
+        self.assertFalse((self.into / "kept.json.new").exists())
 
     def test_the_same_events_again_change_nothing(self):
         self.measured(1)
