@@ -111,6 +111,44 @@ TEST_CASE("the head of a file replaces what was there with the first change, or 
   CHECK(folder.read("b") == "head,");
 }
 
+TEST_CASE("a new file takes the place of old content, so that no moment has a mixture") {
+  const Scratch folder;
+  const std::string path = folder.write("a", "what an earlier run found, which is longer");
+  folder.write("a.new", "what a killed run has left");
+  REQUIRE(::chmod(path.c_str(), 0640) == 0);
+  const int earlier = ::open(path.c_str(), O_RDONLY);
+  std::string old(42, ' ');
+  {
+    OutputFile file(path);
+    file.begin_with("head,");
+    file.append("row");
+    file.append(";row");
+    CHECK_THROWS_WITH(OutputFile(path), ContainsSubstring("another run"));
+    CHECK_FALSE(std::filesystem::exists(folder / "a.new"));
+    file.close();
+  }
+  CHECK(folder.read("a") == "head,row;row");
+  struct stat info{};
+  REQUIRE(::stat(path.c_str(), &info) == 0);
+  CHECK((info.st_mode & 0777) == 0640);
+  // The file that was there is as it was.
+  CHECK(::read(earlier, old.data(), old.size()) == 42);
+  CHECK(old == "what an earlier run found, which is longer");
+  ::close(earlier);
+}
+
+TEST_CASE("old content is overwritten where no file can be made beside it") {
+  const Scratch folder;
+  const std::string path = folder.write("a", "what an earlier run found, which is longer");
+  std::filesystem::create_directory(folder / "a.new");
+  OutputFile file(path);
+  file.begin_with("head,");
+  file.append("row");
+  file.append(";row");
+  file.close();
+  CHECK(folder.read("a") == "head,row;row");
+}
+
 TEST_CASE("a file that is kept is written behind its end") {
   const Scratch folder;
   OutputFile file(folder.write("a", "first"));
@@ -527,7 +565,7 @@ TEST_CASE("a first addition that does not fit leaves the file as it was, and no 
       }
       CHECK(folder.read("old") == old);
       CHECK(folder.read("empty") == "");
-      CHECK_FALSE(folder.has("new"));
+      for (const char* name : {"new", "old.new"}) CHECK_FALSE(folder.has(name));
     }
 }
 

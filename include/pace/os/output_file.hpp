@@ -25,7 +25,9 @@
 namespace pace {
 
 /// An output file through a file descriptor, not a stream: each change is one system call. So a killed process leaves
-/// the old content or the next one, and that call reports a full disk.
+/// the old content or the next one, and that call reports a full disk. A new file takes the place of old content,
+/// unless none can be made beside it, or moved there: then the content is overwritten, which a kill may leave half
+/// done.
 ///
 /// While open, the file is locked (flock): a second writer is refused, by any name and in any process. If only a head
 /// was written and close() was not called, the destructor restores the earlier state: no file, an empty one, or the old
@@ -172,20 +174,50 @@ class OutputFile {
     }
   }
 
-  /// Throws Error if the file was removed, moved or replaced since it was opened: the written content is then not under
-  /// its name.
-  void require_name() const {
+  /// Returns false if the file was removed, moved or replaced since it was opened.
+  [[nodiscard]] bool has_name() const {
     struct stat own{}, named{};
-    if (!under_name_ || ::fstat(descriptor_.get(), &own) != 0 || !S_ISREG(own.st_mode)) return;
-    if (::stat(target_.c_str(), &named) == 0 && same_file(own, named)) return;
+    if (::fstat(descriptor_.get(), &own) != 0 || !S_ISREG(own.st_mode)) return true;
+    return ::stat(target_.c_str(), &named) == 0 && same_file(own, named);
+  }
+
+  /// Throws Error if the written content is not under the file's name.
+  void require_name() const {
+    if (!under_name_ || has_name()) return;
     throw Error(
         "cannot write '" + path_ +
         "': the file was removed, moved or replaced while it was written, so that what was written is not there");
   }
 
+  void take_place_of_old(const std::string& text) {
+    if (!replace_old(text)) overwrite_old(text);
+    holds_old_ = false;
+    head_.clear();
+    size_ = static_cast<off_t>(text.size());
+  }
+
+  /// Replaces the file by a new one with `text`. Returns false, and leaves the file as it was, if that cannot be done.
+  [[nodiscard]] bool replace_old(const std::string& text) {
+    if (!has_name()) return false;  // what is there now is another's
+    FileDescriptor old = std::move(descriptor_);
+    try {
+      make_beside(old.get());
+      if (write_at(0, text) == 0 && ::lseek(descriptor_.get(), 0, SEEK_END) >= 0 &&
+          std::rename(name_beside().c_str(), target_.c_str()) == 0) {
+        unfinished_.finish();
+        return true;
+      }
+      take_back(TakeBack::remove_beside, name_beside().c_str(), descriptor_.get());
+    } catch (const Error&) {  // no file can be made there
+    }
+    unfinished_.finish();
+    descriptor_ = std::move(old);
+    return false;
+  }
+
   /// Overwrites the old content and cuts off the rest. On an error, puts the overwritten bytes back. Emptying the file
   /// first could lose both the old results and the next one on a full disk.
-  void take_place_of_old(const std::string& text) {
+  void overwrite_old(const std::string& text) {
     struct stat info{};
     const bool has_size = ::fstat(descriptor_.get(), &info) == 0;
     const std::string old = beginning(text.size());
@@ -194,10 +226,8 @@ class OutputFile {
       if (has_size) cut_back_to(info.st_size);
       fail("cannot write", reason);
     }
-    holds_old_ = false;
-    head_.clear();
-    size_ = static_cast<off_t>(text.size());
-    if (::ftruncate(descriptor_.get(), size_) != 0 || ::lseek(descriptor_.get(), size_, SEEK_SET) < 0)
+    const auto end = static_cast<off_t>(text.size());
+    if (::ftruncate(descriptor_.get(), end) != 0 || ::lseek(descriptor_.get(), end, SEEK_SET) < 0)
       fail("cannot shorten", errno);
   }
 
@@ -260,12 +290,11 @@ class OutputFile {
     ::lseek(descriptor_.get(), size, SEEK_SET);
   }
 
-  /// Removes the old content.
+  /// Replaces the old content by the head.
   void start() {
-    if (!std::exchange(holds_old_, false)) return;
-    if (::ftruncate(descriptor_.get(), 0) != 0) fail("cannot empty", errno);
+    if (!holds_old_) return;
     set_changed();
-    if (const std::string head = std::exchange(head_, ""); !head.empty()) write_behind(head);
+    take_place_of_old(head_);
   }
 
   void set_changed() {
@@ -291,6 +320,13 @@ class OutputFile {
     guard_ = open_locked(path_, O_WRONLY).descriptor;
     if (!guard_ && errno != ENOENT) fail("cannot open", errno);
     if (guard_) target_ = real_path(path_);
+    make_beside(guard_.get());
+    under_name_ = false;
+  }
+
+  /// Opens a new, locked file beside the one of that name, with the mode of `old` (below 0: of a new file). Throws
+  /// Error.
+  void make_beside(int old) {
     const auto fail_beside = [&](const std::string& why) {
       throw Error("cannot open '" + name_beside() + "': " + why);
     };
@@ -308,10 +344,9 @@ class OutputFile {
       if (!left.is_regular) fail_beside("is no regular file");
       if (::unlink(name_beside().c_str()) != 0) fail_beside(std::strerror(errno));
     }
-    under_name_ = false;
     unfinished_ = Unfinished(TakeBack::remove_beside, name_beside(), descriptor_.get());
-    if (struct stat old{}; guard_ && ::fstat(guard_.get(), &old) == 0)
-      static_cast<void>(::fchmod(descriptor_.get(), old.st_mode & 0777));
+    if (struct stat info{}; old >= 0 && ::fstat(old, &info) == 0)
+      static_cast<void>(::fchmod(descriptor_.get(), info.st_mode & 0777));
   }
 
   /// Where links lead: the file behind them is replaced or removed, and they stay.
