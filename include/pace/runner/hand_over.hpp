@@ -1,6 +1,7 @@
 // Results that the processes of one run leave for each other, in a file without a name.
 #pragma once
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -65,7 +66,11 @@ namespace pace::runner {
 /// Returns the descriptor of a new file without a name. The file is gone once all processes that have it open have
 /// ended. If there can be no file, the descriptor is below 0, and `trouble` gets the reason.
 [[nodiscard]] inline int open_unnamed_file(std::string& trouble) {
-  std::string path = temporary_folder() + "/pace-XXXXXX";
+  const std::string folder = temporary_folder();
+  // It never has a name that a killed process could leave.
+  if (const int unnamed = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_EXCL, 0600); unnamed >= 0) return unnamed;
+  // Some file systems cannot do that.
+  std::string path = folder + "/pace-XXXXXX";
   const int descriptor = ::mkstemp(path.data());
   if (descriptor < 0)
     trouble = "cannot make a file like " + path + ": " + std::strerror(errno);
