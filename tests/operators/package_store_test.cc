@@ -19,6 +19,7 @@
 
 #include "pace/os/folders.hpp"
 #include "pace/os/process.hpp"
+#include "pace/run/run_context.hpp"
 #include "tests/operators/inputs.hpp"
 #include "tests/support/why.hpp"
 
@@ -302,6 +303,29 @@ TEST_CASE("a compiler that prints for ever, and gets nowhere, is ended", "[aot]"
   CHECK_THAT(
       why<pace::Unsupported>([&] { (void)store.find(relu(3)); }),
       ContainsSubstring("hung: it printed, but told of no progress for ") && ContainsSubstring("PACE_COMPILE_TIMEOUT"));
+}
+
+TEST_CASE("a compiler is ended with the run, whether it is silent or prints", "[aot]") {
+  for (const char* mode : {"hang", "chatter"}) {
+    CAPTURE(mode);
+    Scene scene;
+    Scene::mode(mode);
+    auto options = scene.options();
+    options.now = [time = std::chrono::milliseconds(0)]() mutable { return ++time; };
+    options.deadline = [] { return pace::RunContext::Deadline{std::chrono::milliseconds(5), "the time is over"}; };
+    PackageStore store(options);
+    CHECK(why<pace::Unsupported>([&] { (void)store.find(relu(3)); }) ==
+          "compiling packages was ended: the time is over");
+  }
+}
+
+TEST_CASE("no compiler is started once the run is over", "[aot]") {
+  Scene scene;
+  auto options = scene.options();
+  options.deadline = [] { return pace::RunContext::Deadline{{}, "the time is over"}; };
+  PackageStore store(options);
+  CHECK(why<pace::Unsupported>([&] { (void)store.find(relu(3)); }) == "compiling packages was ended: the time is over");
+  CHECK(scene.count("run") == 0);
 }
 
 TEST_CASE("PACE_COMPILE_TIMEOUT allows a case longer", "[aot]") {

@@ -174,6 +174,13 @@ class PackageCompiler {
     constexpr std::size_t most_lines = 20, longest_line = 1000;
     // It prints a line after each case, and ends one that takes too long.
     const auto longest_silence = std::chrono::seconds(options_.timeout_seconds) + options_.time_to_say_so;
+    const auto deadline = options_.deadline();
+    const auto time_is_over = [&] { return deadline && Nanoseconds(options_.now()) >= deadline->time; };
+    const auto ended = [&] { return Unsupported("compiling packages was ended: " + deadline->reason); };
+    if (time_is_over()) throw ended();
+    auto wait = longest_silence;
+    if (deadline)
+      wait = std::min(wait, std::chrono::ceil<std::chrono::milliseconds>(deadline->time - Nanoseconds(options_.now())));
     const auto hung = [&](const std::string& how) {
       return Unsupported("compiling packages with " + options_.python + " hung: it " + how +
                          "; PACE_COMPILE_TIMEOUT=SECONDS allows one case longer");
@@ -185,6 +192,7 @@ class PackageCompiler {
     const auto status = pace::detail::run_process(
         {options_.python, (run / script_.files.back().first).string(), (run / "manifest.json").string()},
         [&](std::string_view line) {
+          if (time_is_over()) throw ended();
           if (line.starts_with(mark)) {
             last_progress = options_.now();
             // On a terminal, how far it is stands in the line that is rewritten.
@@ -199,8 +207,9 @@ class PackageCompiler {
             throw hung("printed, but told of no progress for " + format_time(Nanoseconds(longest_silence)) +
                        ", and so was ended");
         },
-        longest_silence);
+        wait);
     if (status.ok()) return;
+    if (status.silent_for && wait < longest_silence) throw ended();
     if (status.silent_for) throw hung(status.to_string());
     // The last line usually is the error; all of them follow, behind that line.
     std::string message = "compiling packages with " + options_.python + " failed: it " + status.to_string();

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,6 +18,7 @@
 #include "benches/files/aot/package_key.hpp"
 #include "pace/base/build_info.hpp"
 #include "pace/base/error.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::benches::aot {
 
@@ -77,6 +79,8 @@ struct PackageOptions {
   std::chrono::milliseconds time_to_say_so = std::chrono::minutes(1);
   /// The time since some moment, to watch the compiler's progress. Tests have a clock of their own.
   std::function<std::chrono::nanoseconds()> now = [] { return std::chrono::steady_clock::now().time_since_epoch(); };
+  /// When compiling must end, by `now`; none: never. Nothing could be measured afterwards.
+  std::function<std::optional<RunContext::Deadline>()> deadline = [] { return run_context().deadline; };
   /// Where progress is told while compiling; null: nowhere.
   std::ostream* progress = &std::cerr;
 };
