@@ -16,6 +16,7 @@ import zipfile
 from fleet import origin
 from fleet.options import command
 from report import gather, kept, output, read, schema
+from report.input import open_input
 from report.options import file_name, user_path
 
 DESCRIPTION = (
@@ -84,21 +85,28 @@ def _name(shard, run_):
     return f"{shard}.{run_}"
 
 
+def _lines(path):
+    try:
+        with open_input(path) as file:
+            yield from file
+    except OSError as error:
+        raise origin.Refused(f"{path}: {error.strerror or error}") from None
+
+
 def read_events(path):
     """Returns the tests of a run of Bazel. Throws Refused for a file that has none."""
     events = []
-    with open(path, "rb") as file:
-        for number, line in enumerate(file, 1):
-            try:
-                events.append(json.loads(line))
-                events[-1]["id"].items()
-            except (ValueError, TypeError, KeyError, AttributeError):
-                # A Bazel that was killed has cut its last line off.
-                if not line.endswith(b"\n"):
-                    break
-                raise origin.Refused(
-                    f"{path}:{number}: is no event of Bazel; expected what --build_event_json_file has written"
-                ) from None
+    for number, line in enumerate(_lines(path), 1):
+        try:
+            events.append(json.loads(line))
+            events[-1]["id"].items()
+        except (ValueError, TypeError, KeyError, AttributeError):
+            # A Bazel that was killed has cut its last line off.
+            if not line.endswith(b"\n"):
+                break
+            raise origin.Refused(
+                f"{path}:{number}: is no event of Bazel; expected what --build_event_json_file has written"
+            ) from None
     found = Events(path)
     # The results' files are looked for by the time when the run has ended.
     for take in (_take_end, _take):

@@ -253,6 +253,12 @@ class Keep(unittest.TestCase):
         self.assertIn(f"fleet: {self.into}/kept.json: No space left on device", out)
         self.assertFalse((self.into / "kept.json.new").exists())
 
+    def test_a_pipe_without_a_writer_is_not_waited_for_without_a_limit(self):
+        pipe = self.folder / "events"
+        os.mkfifo(pipe)
+        with mock.patch.dict(os.environ, {"PACE_PIPE_TIMEOUT": "0"}):
+            self.assertIn(f"fleet: {pipe}: is a pipe to which no program has written for 0 s", self.keep(pipe, 1))
+
     def test_the_same_events_again_change_nothing(self):
         self.measured(1)
         events = self.events(1, {1: "PASSED"})
