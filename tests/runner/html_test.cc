@@ -225,6 +225,18 @@ TEST_CASE("several processes have one page, of the results of all") {
   CHECK(files_like(out, "a.html.results-").size() == number);
 }
 
+TEST_CASE("several processes find the program of pages beside the link that the first one was started by") {
+  const Scratch folder, out;
+  const auto link = folder / "linked";
+  fs::create_symlink(fs::absolute("tests/runner/sample_program"), link);
+  const auto made = folder.write("linked.runfiles/pace/tools/report/report", std::string("#!/bin/sh\n") + copies + '\n');
+  fs::permissions(made, fs::perms::owner_all);
+  const auto program = run("'proven by several processes' --processes 12 --html " + out / "a.html", "", link);
+  INFO(program.out << program.err);
+  CHECK(program.code == 0);
+  CHECK_THAT(out.read("a.html"), ContainsSubstring("\"name\":\"few\""));
+}
+
 TEST_CASE("several processes under bazel test leave a page beside their results, which none of them makes alone") {
   const Scratch folder, outputs;
   const auto program = run("'closed by several processes' --processes 3 --max-interference 1",

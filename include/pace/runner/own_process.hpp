@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -13,8 +14,10 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
 #include "pace/os/file_descriptor.hpp"
 #include "pace/os/process.hpp"
+#include "pace/os/report_program.hpp"
 #include "pace/os/unfinished.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"
@@ -50,6 +53,10 @@ class UnnamedFile {
     const auto has = [&](const auto& names) { return std::ranges::find(names, name) != names.end(); };
     if (!has(of_test) && !has(others)) kept.emplace_back(entry);
   }
+  // This program may have been started by a link, beside which its runfiles are.
+  if (environment_variable(report_variable).empty())
+    if (const auto program = report_program(); !program.empty())
+      kept.push_back(std::string(report_variable) + '=' + std::filesystem::absolute(program).string());
   return kept;
 }
 
