@@ -2,15 +2,14 @@
 
 import dataclasses
 import json
-import subprocess
 import zipfile
 from collections.abc import Callable
 
 from killed import outputs
 
 
-def _nothing(programs, box):
-    del programs, box
+def _nothing(box, run):
+    del box, run
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,7 +21,7 @@ class Scenario:
     outputs: dict
     """The reader of each file that is written, by its name in the folder."""
     make: Callable = _nothing
-    """Writes the files that are there before."""
+    """Writes the files that are there before, with the folder and a function that runs a command."""
     resume: tuple = ()
     """Words that the command gets after a kill."""
     codes: tuple = (0,)
@@ -39,10 +38,6 @@ class Scenario:
 
     def also_called(self, path):
         return [name for end, name in self.names.items() if path.endswith(end)]
-
-
-def _run(words, box):
-    subprocess.run(words, cwd=box, check=True, capture_output=True)
 
 
 # --- Results, as programs write them
@@ -95,8 +90,8 @@ def results(day, *names):
 # --- //tools/history
 
 
-def _files_of_history(programs, box):
-    del programs
+def _files_of_history(box, run):
+    del run
     for day in (1, 2):
         (box / f"{day}.json").write_text(results(day, "first", "second"), "utf-8")
 
@@ -108,14 +103,14 @@ def _add(programs, box):
 
 _BESIDE = ("history.db-wal", "history.db-shm")
 
-def _history_with_a_run(programs, box):
-    _files_of_history(programs, box)
-    _run([programs["history"], "add", "1.json", "--database", "history.db"], box)
+def _history_with_a_run(box, run):
+    _files_of_history(box, run)
+    run(lambda programs, box: [programs["history"], "add", "1.json", "--database", "history.db"])
 
 
-def _history_with_runs(programs, box):
-    _files_of_history(programs, box)
-    _run(_add(programs, box), box)
+def _history_with_runs(box, run):
+    _files_of_history(box, run)
+    run(_add)
     (box / "trends.csv").write_text("comparison,date_utc\nof yesterday,2026\n", "utf-8")
 
 
@@ -126,6 +121,7 @@ HISTORY = [
         _add,
         {"history.db": outputs.Database()},
         make,
+        short={} if make is _history_with_a_run else {"write": 4, "sync": 2, "truncate": 1},
         beside=_BESIDE,
         names={each: "history.db" for each in (*_BESIDE, "history.db-journal")},
     )
@@ -145,8 +141,8 @@ HISTORY = [
 # --- //tools/report
 
 
-def _files_of_report(programs, box):
-    _files_of_history(programs, box)
+def _files_of_report(box, run):
+    _files_of_history(box, run)
     (box / "report.html").write_text("<html>the old one</html>\n", "utf-8")
 
 
@@ -156,14 +152,15 @@ REPORT = Scenario(
     lambda programs, box: [programs["report"], "1.json", "2.json", "--output", "report.html"],
     {"report.html": outputs.Page()},
     _files_of_report,
+    short={"create": 1, "write": 1, "rename": 1},
 )
 
 # --- //tools/fleet
 
 
-def _files_of_fleet(programs, box):
+def _files_of_fleet(box, run):
     """What Bazel leaves of a test of two shards."""
-    del programs
+    del run
     label, events = "//suite:gates", []
     began = {"uuid": "run 1", "startTimeMillis": "1795679181202", "workspaceDirectory": str(box)}
     events.append({"id": {"started": {}}, "started": began})
@@ -209,6 +206,7 @@ FLEET = [
             },
         },
         _files_of_fleet,
+        short={"create": 4, "write": 4, "rename": 3, "truncate": 1},
     )
 ]
 
@@ -242,13 +240,13 @@ def _operators(*options):
     return lambda programs, box: [programs["operators"], *_QUICK, *options]
 
 
-def _calls(programs, box):
-    del programs
+def _calls(box, run):
+    del run
     (box / "calls.txt").write_text(_CALLS, "utf-8")
 
 
-def _old_files(programs, box):
-    _calls(programs, box)
+def _old_files(box, run):
+    _calls(box, run)
     for name in ("a.json", "a.baseline"):
         # Longer than the new ones, and shorter.
         (box / name).write_text(results(1, *(f"old/{number}" for number in range(99 if name == "a.json" else 1))), "utf-8")
@@ -258,10 +256,10 @@ def _old_files(programs, box):
     (box / "operatorbench_calls_float32.csv").write_text("operator\nold\n", "utf-8")
 
 
-def _cut_off(programs, box):
+def _cut_off(box, run):
     """A run was killed as it wrote its second result."""
-    _calls(programs, box)
-    _run(_operators(*_RESUMED)(programs, box), box)
+    _calls(box, run)
+    run(_operators(*_RESUMED))
     lines = (box / "a.json").read_text("utf-8").splitlines(keepends=True)
     (box / "a.json").write_text("".join(lines[:2]) + lines[2][: len(lines[2]) // 2], "utf-8")
     for name in ("a.csv", "a.xml", "a.html", "operatorbench_calls_float32.csv"):
@@ -272,7 +270,14 @@ _RESUMED = "--json a.json --csv a.csv --junit a.xml --html a.html --resume".spli
 
 OPERATORS = [
     Scenario("operators", ("operators",), _operators(*_OPTIONS), _OUTPUTS, _calls, resume=("--resume",)),
-    Scenario("operators, replaced", ("operators",), _operators(*_OPTIONS), _OUTPUTS, _old_files),
+    Scenario(
+        "operators, replaced",
+        ("operators",),
+        _operators(*_OPTIONS),
+        _OUTPUTS,
+        _old_files,
+        short={"write": 2, "rename": 2, "fork": 1},
+    ),
     Scenario("operators --resume", ("operators",), _operators(*_RESUMED), _OUTPUTS, _cut_off),
     Scenario(
         "operators --save-baseline",

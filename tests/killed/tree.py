@@ -23,7 +23,7 @@ _PR_SET_CHILD_SUBREAPER = 36
 LONGEST = 300.0
 
 # Processes that the end of another one ends are gone in milliseconds.
-_GONE = 20.0
+GONE = 20.0
 
 
 @dataclasses.dataclass(frozen=True)
@@ -106,7 +106,7 @@ def _described(process):
 
 def _left_processes():
     """Waits until the processes that the first one has left are gone. Returns those that stay, and ends them."""
-    end = time.monotonic() + _GONE
+    end = time.monotonic() + GONE
     while True:
         _reap()
         found = descendants()
