@@ -1,6 +1,7 @@
 """Workers of compile_packages.py, with a compiler that never ends; nothing is compiled. inductor_script_test.sh runs
 this."""
 
+import errno
 import io
 import os
 import select
@@ -168,6 +169,46 @@ class SharedParts(unittest.TestCase):
     def test_programs_and_packages_for_a_cpu_have_none(self):
         self.assertEqual(self.run_once(cases=[{"kind": "exported"}]), ["cases"])
         self.assertEqual(self.run_once(device="cpu"), ["cases"])
+
+
+class Files(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w") as file:
+            file.write(text)
+        return file.name
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name)) as file:
+            return file.read()
+
+    def test_what_killed_processes_have_left_goes_and_what_is_being_written_stays(self):
+        for name in ("a.pt2", "a.json", "a.pt2.12.tmp", "b.json.3.tmp", "notes.tmp"):
+            self.write(name, "left")
+        with compile_packages.beside(os.path.join(self.folder, "b.json")) as file:
+            compile_packages.remove_left(self.folder)
+            file.write(b"whole")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.json", "a.pt2", "b.json", "notes.tmp"])
+        self.assertEqual(self.read("b.json"), "whole")
+
+    def test_a_package_is_put_in_place_on_its_disk_or_another_one(self):
+        replace = os.replace
+
+        def over_disks(source, target):
+            if not source.endswith(".tmp"):
+                raise OSError(errno.EXDEV, "Invalid cross-device link")
+            replace(source, target)
+
+        for name, function in (("a", replace), ("b", over_disks)):
+            made = self.write("made", f"package {name}")
+            with mock.patch.object(os, "replace", function):
+                compile_packages.put_in_place(made, self.folder, name)
+            self.assertEqual(self.read(name + ".pt2"), f"package {name}")
+        self.assertEqual(sorted(set(os.listdir(self.folder)) - {"made"}), ["a.pt2", "b.pt2"])
 
 
 class Headers(unittest.TestCase):

@@ -15,6 +15,9 @@ The first line and the last make this file a C++ raw string literal as well. pac
 program needs no path to it at run time.
 """
 
+import contextlib
+import errno
+import fcntl
 import hashlib
 import json
 import multiprocessing
@@ -40,12 +43,43 @@ def digest(value):
     return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
-def write_whole(path, text):
-    """A reader sees the old file or the new one, never half of one."""
+TEMPORARY = re.compile(r".*\.[0-9]+\.tmp")
+
+
+def lock_of_new(file, name):
+    """Locks a file that remove_left() may take for one that is left. Returns whether it has not."""
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return os.path.exists(name) and os.path.samestat(os.fstat(file.fileno()), os.stat(name))
+
+
+@contextlib.contextmanager
+def beside(path):
+    """A file for bytes, which is moved to `path` at the end: a reader sees the old file or the new one, never half of
+    one."""
     temporary = f"{path}.{os.getpid()}.tmp"
-    with open(temporary, "w") as file:
-        file.write(text)
-    os.replace(temporary, path)
+    file = open(temporary, "wb")
+    while not lock_of_new(file, temporary):
+        file.close()
+        file = open(temporary, "wb")
+    with file:
+        yield file
+        file.flush()
+        os.replace(temporary, path)
+
+
+def remove_left(folder):
+    """Removes files that killed processes have left unfinished: nobody holds their locks."""
+    for name in os.listdir(folder):
+        if not TEMPORARY.fullmatch(name):
+            continue
+        with contextlib.suppress(OSError), open(os.path.join(folder, name), "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(os.path.join(folder, name))
+
+
+def write_whole(path, text):
+    with beside(path) as file:
+        file.write(text.encode())
 
 
 def check_vector_code_by_fork(options, device):
@@ -193,9 +227,13 @@ def may_pass(error):
 
 def put_in_place(package, folder, key):
     place = os.path.join(folder, key + ".pt2")
-    partial = f"{place}.{os.getpid()}.tmp"  # beside its place: a rename over file systems is no rename
-    shutil.move(package, partial)
-    os.replace(partial, place)
+    try:
+        os.replace(package, place)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with open(package, "rb") as source, beside(place) as file:
+            shutil.copyfileobj(source, file)
 
 
 def problem(error, route, step):
@@ -475,6 +513,7 @@ def main(compile_case=compile_case):
         # Forks of a process that has asked CUDA for devices cannot use them. The imports ask; this makes them ask NVML.
         os.environ["PYTORCH_NVML_BASED_CUDA_CHECK"] = "1"
     os.makedirs(manifest["out"], exist_ok=True)
+    remove_left(manifest["out"])
     cases = manifest["cases"]
     say(
         f"compiling {len(cases)} package{'s' * (len(cases) != 1)} ({manifest['workers']} at a time; "
