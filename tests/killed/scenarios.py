@@ -268,6 +268,12 @@ def _cut_off(box, run):
 
 _RESUMED = "--json a.json --csv a.csv --junit a.xml --html a.html --resume".split()
 
+# Two processes decide no gate.
+_PROCESSES = (
+    "--processes 2 --no-slower-than 100 --allow-undecided on --max-interference 1 --json a.json --csv a.csv "
+    "--html a.html"
+).split()
+
 OPERATORS = [
     Scenario("operators", ("operators",), _operators(*_OPTIONS), _OUTPUTS, _calls, resume=("--resume",)),
     Scenario(
@@ -288,16 +294,51 @@ OPERATORS = [
     ),
     Scenario("operators --html", ("operators",), _operators("--html", "a.html"), {"a.html": outputs.Page()}, _calls),
     Scenario(
-        "operators --processes 3",
+        "operators --processes 2",
         ("operators",),
-        _operators("--processes", "3", "--json", "a.json", "--csv", "a.csv", "--html", "a.html"),
+        _operators(*_PROCESSES),
         {
             "a.html": outputs.Page(),
-            **{f"a-{number}.json": outputs.Results() for number in (1, 2, 3)},
-            **{f"a-{number}.csv": outputs.Csv(("case", "implementation")) for number in (1, 2, 3)},
+            **{
+                f"{name}-{number}{end}": reader
+                for number in (1, 2)
+                for name, end, reader in (
+                    ("a", ".json", outputs.Results()),
+                    ("a", ".csv", outputs.Csv(("case", "implementation"))),
+                    ("operatorbench_calls_float32", ".csv", outputs.Csv(("operator",))),
+                )
+            },
         },
         _calls,
     ),
 ]
 
-ALL = (*OPERATORS, *HISTORY, REPORT, *FLEET)
+# --- //benches/models
+
+
+def _models(programs, box):
+    del box
+    words = "--small --device cpu --performance --inference --nothing -k ^dlrm$ --repeat 3 --output-directory ."
+    return [programs["models"], *words.split()]
+
+
+def _old_models(box, run):
+    run(_models)
+    for name in ("nothing.csv", "nothing.json"):
+        if (box / name).exists():
+            (box / name).write_text((box / name).read_text("utf-8").replace("dlrm", "older"), "utf-8")
+
+
+MODELS = [
+    Scenario(
+        name,
+        ("models",),
+        _models,
+        {"nothing.csv": outputs.Csv(("dev", "name"))},
+        make,
+        resume=("--resume",) if make is _nothing else (),
+    )
+    for name, make in (("models", _nothing), ("models, replaced", _old_models))
+]
+
+ALL = (*OPERATORS, *MODELS, *HISTORY, REPORT, *FLEET)
