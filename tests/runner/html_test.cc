@@ -229,7 +229,8 @@ TEST_CASE("several processes find the program of pages beside the link that the 
   const Scratch folder, out;
   const auto link = folder / "linked";
   fs::create_symlink(fs::absolute("tests/runner/sample_program"), link);
-  const auto made = folder.write("linked.runfiles/pace/tools/report/report", std::string("#!/bin/sh\n") + copies + '\n');
+  const auto made =
+      folder.write("linked.runfiles/pace/tools/report/report", std::string("#!/bin/sh\n") + copies + '\n');
   fs::permissions(made, fs::perms::owner_all);
   const auto program = run("'proven by several processes' --processes 12 --html " + out / "a.html", "", link);
   INFO(program.out << program.err);
