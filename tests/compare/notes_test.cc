@@ -331,9 +331,9 @@ Controls: the baseline against itself: 1.001x [0.9990x, 1.002x], slowed to 0.952
 
 # a process for each side
 Each implementation ran in a process of its own (--isolate sides). Each sample includes 300 ns to start it and
-to report its end: 6 % of the fastest one's, so that speed-ups may look nearer to 1 than they are. Memory
-lies differently in each process, so that identical code differs by some tenths of a percent; try: --processes
-12 for a limit that close.
+to report its end: 6 % of the fastest one's, so that speed-ups may look nearer to 1 than they are. Memory lies
+differently in each process, so that identical code differs by some tenths of a percent; try: --processes 12
+for a limit that close.
 
 )");
   CHECK(of_disturbances() == R"(# why no verdict may rest on the figures
