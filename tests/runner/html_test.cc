@@ -212,11 +212,13 @@ TEST_CASE("several processes have one page, of the results of all") {
                               !ContainsSubstring("process " + std::to_string(number + 1) + " of"));
   CHECK(files_like(out, "").size() == 1);
 
-  // The files of --json stay.
+  // The files of --json stay. An empty one under its own name, a killed run's lock, does not.
   fs::remove(out / "a.html");
+  out.write("a.json", "");
   CHECK(run(processes + " --json " + out / "a.json", maker(folder, copies)).code == 0);
   CHECK(count(out.read("a.html")) == number);
   CHECK(files_like(out, "a-").size() == number);
+  CHECK_FALSE(out.has("a.json"));
 
   const auto failing = run(processes, maker(folder, "exit 3"));
   CHECK(failing.code == 1);

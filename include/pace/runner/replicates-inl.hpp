@@ -118,6 +118,14 @@ class ReplicateProcesses {
   explicit ReplicateProcesses(const ReplicatedRun& run) : run_(run), seeds_(run.seed) {
     for (const auto& path : run.files.all()) locks_.push_back(std::make_unique<OutputFile>(path));
   }
+  ReplicateProcesses(const ReplicateProcesses&) = delete;
+  ReplicateProcesses& operator=(const ReplicateProcesses&) = delete;
+  /// Removes empty files of these names, such as one that a killed run has left: nothing is written to them.
+  ~ReplicateProcesses() {
+    for (const auto& path : run_.files.all())
+      if (struct stat info{}; ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size == 0)
+        ::unlink(path.c_str());
+  }
 
   [[nodiscard]] int run() {
     const auto& deadline = run_context().deadline;
