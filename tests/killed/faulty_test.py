@@ -73,7 +73,8 @@ class Faults(unittest.TestCase):
 
     def test_a_failure_that_nobody_hears_of(self):
         silent = 'try: write("a.json")\nexcept OSError: pass'
-        self.assertIn("exit code 0, though not all rows are written", self.found(silent, tree.Call("write", 2, "error")))
+        found = self.found(silent, tree.Call("write", 2, "error"))
+        self.assertIn("exit code 0, though not all rows are written", found)
 
     def test_a_message_without_the_file(self):
         nameless = 'try: write("a.json")\nexcept OSError as error: fail(error, "a file")'

@@ -198,8 +198,8 @@ class Runner:
         if ended.code not in (0, self.expected.code) and ended.hit and not call.kills and call.kind not in _OF_PROCESS:
             path = ended.hit.split(" ", 1)[1]
             names = {os.path.basename(path).removesuffix(".new"), *self.scenario.also_called(path)}
-            # What processes hand over is in the outputs as well. On a full disk a program may do without a file, and then
-            # fail for another one.
+            # What processes hand over is in the outputs as well. On a full disk a program may do without a file, and
+            # then fail for another one.
             if path.startswith(str(box / "tmp")) or call.how in ("full", "half"):
                 names |= {"cannot", *map(os.path.basename, self.scenario.outputs)}
             # Messages are wrapped.
@@ -213,7 +213,8 @@ class Runner:
     def _unknown_files(self, box, said=None):
         squeezed = "".join((said or "").split())
         for each in sorted(_files(box) - self.expected.files):
-            if each.endswith("/") or "".join(each.split()) in squeezed or (said is not None and each in self.scenario.beside):
+            is_told = "".join(each.split()) in squeezed or (said is not None and each in self.scenario.beside)
+            if each.endswith("/") or is_told:
                 continue
             yield f"leaves {each}"
 

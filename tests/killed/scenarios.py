@@ -249,9 +249,11 @@ def _old_files(box, run):
     _calls(box, run)
     for name in ("a.json", "a.baseline"):
         # Longer than the new ones, and shorter.
-        (box / name).write_text(results(1, *(f"old/{number}" for number in range(99 if name == "a.json" else 1))), "utf-8")
+        names = (f"old/{number}" for number in range(99 if name == "a.json" else 1))
+        (box / name).write_text(results(1, *names), "utf-8")
     (box / "a.csv").write_text("case,implementation\n" + "old,old\n" * 999, "utf-8")
-    (box / "a.xml").write_text("<testsuites>" + '<testcase name="old" classname="old"/>\n' * 999 + "</testsuites>", "utf-8")
+    cases = '<testcase name="old" classname="old"/>\n' * 999
+    (box / "a.xml").write_text(f"<testsuites>{cases}</testsuites>", "utf-8")
     (box / "a.html").write_text("<html>old</html>", "utf-8")
     (box / "operatorbench_calls_float32.csv").write_text("operator\nold\n", "utf-8")
 

@@ -124,7 +124,7 @@ def _left_processes():
 
 
 def run(words, box, environment, library, call=None):
-    """Runs a program in the folder `box`, whose files are watched. Without `call` its calls are counted, and none fails.
+    """Runs a program in the folder `box`, whose files are watched. Without `call`, counts its calls; none fails.
     be_reaper() must have been called."""
     with tempfile.TemporaryDirectory() as folder:
         counters, said = os.path.join(folder, "counters"), os.path.join(folder, "said")

@@ -37,8 +37,8 @@ def _open_beside(name):
 
 @contextlib.contextmanager
 def written(path):
-    """A file for text, which takes the place of `path` at the end of the block, and leaves nothing if that throws. A run
-    that is killed leaves `path` as it was, and a file whose name ends with `.new` for the next run."""
+    """A file for text, which takes the place of `path` at the end of the block, and leaves nothing if that throws.
+    A run that is killed leaves `path` as it was, and a file whose name ends with `.new` for the next run."""
     if os.path.exists(path) and not os.path.isfile(path):
         # A pipe or a device, such as /dev/stdout.
         with open(path, "w", encoding="utf-8", newline="") as file:

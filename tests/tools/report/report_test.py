@@ -918,7 +918,8 @@ class CommandLine(program.ReportCase):
         self.assertIn("kept", self.output.read_text("utf-8"))
 
     def test_what_a_killed_run_has_left_is_used_and_gone(self):
-        self.output.with_name(self.output.name + ".new").write_text("a half, and longer than the page by far " * 100_000)
+        left = self.output.with_name(self.output.name + ".new")
+        left.write_text("a half, and longer than the page by far " * 100_000)
         self.page_of(self.good)
         self.assertTrue(self.output.read_text("utf-8").rstrip().endswith("</html>"))
         self.assertEqual(sorted(os.listdir(self.folder)), ["good.json", self.output.name])
