@@ -132,6 +132,20 @@ class Lines:
         return [(each,) for each in lines], is_cut
 
 
+class Records:
+    """JSON Lines of any kind, which name a model."""
+
+    may_be_cut = True
+
+    def __call__(self, path):
+        with open(path, "rb") as file:
+            lines, is_cut = _whole_lines(file.read())
+        try:
+            return [(json.loads(line)["model"]["name"],) for line in lines], is_cut
+        except (ValueError, KeyError, TypeError) as error:
+            raise Broken(f"cannot be read: {error!r}") from None
+
+
 class Archive:
     may_be_cut = False
 

@@ -321,14 +321,19 @@ OPERATORS = [
 def _models(programs, box):
     del box
     words = "--small --device cpu --performance --inference --nothing -k ^dlrm$ --repeat 3 --output-directory ."
-    return [programs["models"], *words.split()]
+    return [programs["models"], *words.split(), "--config", "models.yaml"]
+
+
+def _no_models(box, run):
+    del run
+    (box / "models.yaml").write_text("{}\n", "utf-8")
 
 
 def _old_models(box, run):
+    _no_models(box, run)
     run(_models)
     for name in ("nothing.csv", "nothing.json"):
-        if (box / name).exists():
-            (box / name).write_text((box / name).read_text("utf-8").replace("dlrm", "older"), "utf-8")
+        (box / name).write_text((box / name).read_text("utf-8").replace("dlrm", "older"), "utf-8")
 
 
 MODELS = [
@@ -336,11 +341,11 @@ MODELS = [
         name,
         ("models",),
         _models,
-        {"nothing.csv": outputs.Csv(("dev", "name"))},
+        {"nothing.csv": outputs.Csv(("dev", "name")), "nothing.json": outputs.Records()},
         make,
-        resume=("--resume",) if make is _nothing else (),
+        resume=("--resume",) if make is _no_models else (),
     )
-    for name, make in (("models", _nothing), ("models, replaced", _old_models))
+    for name, make in (("models", _no_models), ("models, replaced", _old_models))
 ]
 
 ALL = (*OPERATORS, *MODELS, *HISTORY, REPORT, *FLEET)
