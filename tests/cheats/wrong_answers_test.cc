@@ -430,7 +430,7 @@ TEST_CASE("the user's own function may reject a candidate") {
     return expected.toTensor().sum().allclose(actual.toTensor().sum(), 1e-3) ? std::string()
                                                                              : std::string("another sum");
   };
-  const auto declare = [&](auto& comparison) { comparison.check(sums); };
+  const auto declare = [&](auto& comparison) { comparison.compare_outputs(sums); };
   require_rejected(
       run_declared(declare, honest, [](const at::Tensor& x) { return honest(x).mul(1.1); }, input()), "another sum");
 }
