@@ -457,7 +457,7 @@ TEST_CASE("declarations that do not fit are errors") {
   CHECK_THAT(message([](auto& c) { c.scratch(1); }, sum),
              ContainsSubstring("operand tensor 1 (counted from 0) as scratch"));
   CHECK_THAT(message([](auto& c) { c.order_free().sign_free(); }, honest), ContainsSubstring("exclude each other"));
-  CHECK_THAT(message([](auto& c) { c.check(pace::check::CheckOptions::Function()); }, honest),
+  CHECK_THAT(message([](auto& c) { c.compare_outputs(pace::check::CheckOptions::Function()); }, honest),
              ContainsSubstring("is null"));
 }
 
