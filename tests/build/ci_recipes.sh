@@ -202,8 +202,10 @@ ends_with 0 "a disk cache that is full"
 in_mine env PACE="$scratch/stand-in" CODE=8 EVENTS='{"id": {}}\n{"id' ci/gate.sh //a
 ends_with 8 "events that are cut off"
 
-# The comparison of commits finds a slower program without a gate of its own: the slower commit doubles the work.
-sed -i 's|^at::Tensor my_layer_norm(const at::Tensor& x) {|&  at::layer_norm(x, {x.size(-1)});|' "$mine/my_layer_norm.cc"
+# The comparison of commits finds a slower program without a gate of its own: the slower commit does the
+# work ten times, which no load on the machine hides.
+sed -i 's|^at::Tensor my_layer_norm(const at::Tensor& x) {|&  for (int i = 0; i < 9; ++i) at::layer_norm(x, {x.size(-1)});|' \
+  "$mine/my_layer_norm.cc"
 commit "a slower one"
 common=(--max-interference 1 --allow-undecided on --budget 0.3)
 in_mine env PROCESSES=2 LIMIT=1.3 DISK_CACHE="$scratch/cache" ci/before_after.sh HEAD~1 HEAD //:layer_norm_test "${common[@]}"
