@@ -105,7 +105,14 @@ const int registered = std::atexit([] {
   if (exits != nullptr) ++*exits;
 });
 
-pace::Options short_options() {
+/// The CPUs that this thread may run on.
+cpu_set_t allowed_cpus() {
+  cpu_set_t cpus;
+  REQUIRE(::sched_getaffinity(0, sizeof cpus, &cpus) == 0);
+  return cpus;
+}
+
+pace::Options isolated() {
   pace::Options options;
   options.audit = pace::Audit::strict;
   options.isolate = pace::Isolate::sides;
@@ -113,6 +120,12 @@ pace::Options short_options() {
   options.warm_up = 0.001 * s;
   options.max_interference = 1;
   return options;
+}
+
+/// Skips the test on a machine with one CPU: the clock has one of its own.
+pace::Options short_options() {
+  if (const cpu_set_t cpus = allowed_cpus(); CPU_COUNT(&cpus) < 2) SKIP("needs two CPUs");
+  return isolated();
 }
 
 /// A baseline and an honest implementation of 100 us each, and a candidate of 50 us that first takes a step, by a clock
@@ -548,7 +561,7 @@ TEST_CASE("the wall clock has times, conditions and verdicts") {
 TEST_CASE("what does not go with processes of their own is refused") {
   at::set_num_threads(1);
   const auto add = [](const at::Tensor& x) { return at::add(x, 1); };
-  auto comparison = pace::compare("case", at::ones({4})).options(short_options()).baseline("old", add);
+  auto comparison = pace::compare("case", at::ones({4})).options(isolated()).baseline("old", add);
   const auto refusal = [&](pace::timing::Clock* clock = nullptr) -> std::string {
     try {
       (void)(clock != nullptr ? comparison.run(*clock) : comparison.run());
@@ -571,8 +584,8 @@ TEST_CASE("what does not go with processes of their own is refused") {
     parked.join();
   }
   SECTION("one CPU") {
-    cpu_set_t before, one;
-    REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+    const cpu_set_t before = allowed_cpus();
+    cpu_set_t one;
     CPU_ZERO(&one);
     CPU_SET(static_cast<std::size_t>(::sched_getcpu()), &one);
     REQUIRE(::sched_setaffinity(0, sizeof one, &one) == 0);
@@ -582,7 +595,7 @@ TEST_CASE("what does not go with processes of their own is refused") {
   SECTION("parts of an iteration") {
     const auto step = pace::training_step({}, [](const at::Tensor& x) { return at::add(x, 1).sum(); });
     auto training = pace::compare("case", at::ones({4}));
-    training.options(short_options()).baseline("old", step);
+    training.options(isolated()).baseline("old", step);
     comparison = training;
     CHECK_THAT(refusal(), begins && ContainsSubstring("expected plain callables, not training steps"));
   }
@@ -599,15 +612,22 @@ TEST_CASE("what does not go with processes of their own is refused") {
     } clock;
     CHECK_THAT(refusal(&clock), begins && ContainsSubstring("the graph clock of a device; expected calls on the CPU"));
   }
-  SECTION("a clock of one process") {
-    pace::test::FakeClock clock;
-    comparison.candidate("new", [&](const at::Tensor& x) { return clock.advance(us), at::add(x, 1); });
-    CHECK_THAT(refusal(&clock), begins && ContainsSubstring("the fake clock shows another time in another process"));
-  }
   SECTION("values of each round") {
     comparison.renew_each_round([](at::Tensor& x) { x.fill_(2); });
     CHECK_THAT(refusal(), begins && ContainsSubstring("(renew_each_round)"));
   }
+}
+
+TEST_CASE("a clock of one process is refused") {
+  const pace::Options options = short_options();
+  pace::test::FakeClock clock;
+  CHECK_THROWS_WITH(pace::compare("case", at::ones({4}))
+                        .options(options)
+                        .baseline("old", [](const at::Tensor& x) { return at::add(x, 1); })
+                        .candidate("new", [&](const at::Tensor& x) { return clock.advance(us), at::add(x, 1); })
+                        .run(clock),
+                    StartsWith("comparison 'case': --isolate sides: ") &&
+                        ContainsSubstring("the fake clock shows another time in another process"));
 }
 
 TEST_CASE("no thread of a candidate runs beside the samples of another") {
@@ -633,11 +653,10 @@ TEST_CASE("no thread of a candidate runs beside the samples of another") {
 }
 
 TEST_CASE("the thread of the clock may run where it could before") {
-  cpu_set_t before, after;
-  REQUIRE(::sched_getaffinity(0, sizeof before, &before) == 0);
+  const cpu_set_t before = allowed_cpus();
   Case sides;
   require_others_measured(sides.run(nothing));
-  REQUIRE(::sched_getaffinity(0, sizeof after, &after) == 0);
+  const cpu_set_t after = allowed_cpus();
   CHECK(CPU_EQUAL(&before, &after));
 }
 
