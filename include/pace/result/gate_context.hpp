@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -64,6 +65,8 @@ struct GateContext {
   std::string baseline = {};
   /// Samples of the baseline, in the order of rounds; null: unknown, as in a row read from a file.
   std::shared_ptr<const std::vector<Nanoseconds>> baseline_samples = {};
+  /// CallCounts::peak_bytes of the baseline; absent: unknown.
+  std::optional<std::int64_t> baseline_peak_bytes = {};
   /// Number of consecutive samples per crossover cycle.
   std::size_t rounds_per_cycle = 1;
   /// Number of iterations of each sample; 0: unknown.

@@ -1,6 +1,7 @@
 // Result: the measurements of one comparison as plain values, without printing, judging and storing.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -19,7 +20,15 @@
 
 namespace pace {
 
-/// Quantiles of the time per iteration over all samples of one implementation.
+/// Time that a clock adds to each call, such as that of its events. It is the same for all implementations, and a part
+/// of every sample.
+struct ClockOverhead {
+  Nanoseconds added{};  ///< time that the clock adds to a call
+  Nanoseconds error{};  ///< uncertainty of `added`: half the range of its readings on several kernels
+};
+
+/// Quantiles of the time per iteration over all samples of one implementation. They are what the clock read: verdicts
+/// and speed-ups rest on them. Tables show them without what the clock adds.
 struct TimeSummary {
   std::size_t samples = 0;  ///< number of samples
   Nanoseconds min{};        ///< shortest time
@@ -33,6 +42,21 @@ struct TimeSummary {
   std::optional<Interval<Nanoseconds>> interval{};
   /// Median absolute deviation, scaled to a standard deviation, over the median: 0.01 is 1 %.
   double spread = 0;
+  /// Part of each of these times that the clock adds; absent if it adds nothing, or if that is unknown.
+  std::optional<ClockOverhead> overhead{};
+
+  /// Returns `time` without what the clock adds, and at least 0: the time to show.
+  [[nodiscard]] Nanoseconds shown(Nanoseconds time) const {
+    return overhead ? std::max(Nanoseconds{}, time - overhead->added) : time;
+  }
+  /// Returns the median to show.
+  [[nodiscard]] Nanoseconds shown_median() const { return shown(median); }
+  /// Returns the interval to show, which includes the uncertainty of what the clock adds; absent without `interval`.
+  [[nodiscard]] std::optional<Interval<Nanoseconds>> shown_interval() const {
+    if (!interval || !overhead) return interval;
+    return Interval<Nanoseconds>{shown(interval->low - overhead->error), shown(interval->high + overhead->error),
+                                 interval->confidence};
+  }
 };
 
 /// Quantiles of the speed-up (baseline time / candidate time) over paired rounds.
@@ -67,10 +91,15 @@ struct CallCounts {
   std::int64_t operator_calls = 0;
   std::int64_t allocations = 0;      ///< blocks taken from LibTorch's allocators
   std::int64_t bytes_allocated = 0;  ///< bytes of these blocks, on a GPU as the allocator rounds them
+  /// Most bytes of these blocks that were held at once; absent if calls with equal counts differ in it.
+  std::optional<std::int64_t> peak_bytes = {};
 
-  /// Returns whether all counts are equal.
-  [[nodiscard]] bool operator==(const CallCounts&) const = default;
-  /// Returns the counts of `calls` equal calls.
+  /// Returns whether all counts but the peak are equal.
+  [[nodiscard]] bool operator==(const CallCounts& other) const {
+    return operator_calls == other.operator_calls && allocations == other.allocations &&
+           bytes_allocated == other.bytes_allocated;
+  }
+  /// Returns the counts of `calls` equal calls, without a peak.
   [[nodiscard]] friend CallCounts operator*(std::int64_t calls, const CallCounts& one) {
     return {calls * one.operator_calls, calls * one.allocations, calls * one.bytes_allocated};
   }
@@ -187,16 +216,16 @@ struct ImplementationResult {
     return true;
   }
 
-  /// Returns the bandwidth at the median time in GB/s (10^9 bytes, not 2^30); absent without `bytes` or `time`.
+  /// Returns the bandwidth at the shown median in GB/s (10^9 bytes, not 2^30); absent without `bytes` or `time`.
   [[nodiscard]] std::optional<double> gigabytes_per_second() const { return rate(bytes); }
-  /// Returns the computing rate at the median time in GFLOP/s; absent without `flops` or `time`.
+  /// Returns the computing rate at the shown median in GFLOP/s; absent without `flops` or `time`.
   [[nodiscard]] std::optional<double> gigaflops_per_second() const { return rate(flops); }
 
  private:
   // One unit per nanosecond is one giga-unit per second.
   [[nodiscard]] std::optional<double> rate(const std::optional<double>& amount) const {
-    if (!amount || !time || time->median.count() <= 0) return std::nullopt;
-    return *amount / time->median.count();
+    if (!amount || !time || time->shown_median().count() <= 0) return std::nullopt;
+    return *amount / time->shown_median().count();
   }
 };
 

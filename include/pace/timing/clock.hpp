@@ -143,6 +143,13 @@ class ModeClock : public Clock {
   /// Frees what the clock keeps for earlier calls, such as their graphs.
   virtual void forget() = 0;
 
+  /// What the selected way of timing adds to each call; nothing: it adds nothing, or that is unknown. Measured once per
+  /// process and way of timing, between samples.
+  [[nodiscard]] virtual std::optional<ClockOverhead> overhead() { return std::nullopt; }
+  /// Why times by the selected way of timing are not those of another process, as a full sentence with what to do:
+  /// variables of the environment that were left set. Empty if there is nothing of the kind.
+  [[nodiscard]] virtual std::string distortion() const { return {}; }
+
   /// Available memory of the device, in bytes; nothing: unknown.
   [[nodiscard]] virtual std::optional<std::int64_t> available_memory() const { return std::nullopt; }
   /// Measures the device memory of one `call`, and keeps its result alive until then; nothing: unknown.
