@@ -35,7 +35,9 @@ inline pace::report::Environment environment(const std::string& date = "2026-11-
 /// Makes the value of a key another one of its type.
 inline void change(Json& object, const std::string& key) {
   auto& value = object.at(key);
-  if (value.is_boolean())
+  if (value.is_object())
+    value = {{"OMP_NUM_THREADS", "2"}};
+  else if (value.is_boolean())
     value = !value.get<bool>();
   else if (value.is_number_integer())
     value = value.get<int>() + 1;

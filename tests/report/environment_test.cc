@@ -4,9 +4,12 @@
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
 
 #include <cstdlib>
+#include <map>
 #include <string>
+#include <vector>
 
 #include "pace/report/environment.hpp"
+#include "pace/report/variables.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace {
@@ -54,6 +57,78 @@ TEST_CASE("a sandbox of remote execution: the worker's own name, and the pool th
   // A file without a name is none.
   machine.write("run/pace/machine", "\n");
   CHECK(report::read_environment({}, machine.path.string()).hostname == report::read_environment().hostname);
+}
+
+TEST_CASE("variables that change times are known by their families, and those of places and versions are left out") {
+  for (const char* const name : {"CUDA_LAUNCH_BLOCKING",
+                                 "CUDA_MODULE_LOADING",
+                                 "CUDA_DEVICE_MAX_CONNECTIONS",
+                                 "CUDA_MPS_PIPE_DIRECTORY",
+                                 "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+                                 "CUBLAS_WORKSPACE_CONFIG",
+                                 "CUBLASLT_LOG_LEVEL",
+                                 "NVIDIA_TF32_OVERRIDE",
+                                 "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
+                                 "PYTORCH_NO_CUDA_MEMORY_CACHING",
+                                 "PYTORCH_CUDA_ALLOC_CONF",
+                                 "PYTORCH_ALLOC_CONF",
+                                 "CUDNN_LOGLEVEL_DBG",
+                                 "OMP_NUM_THREADS",
+                                 "KMP_BLOCKTIME",
+                                 "GOMP_CPU_AFFINITY",
+                                 "MKL_NUM_THREADS",
+                                 "ATEN_CPU_CAPABILITY",
+                                 "MALLOC_ARENA_MAX",
+                                 "MALLOC_CONF",
+                                 "GLIBC_TUNABLES",
+                                 "LD_PRELOAD",
+                                 "NCCL_ALGO",
+                                 "TORCHINDUCTOR_MAX_AUTOTUNE"}) {
+    CAPTURE(name);
+    CHECK(report::changes_times(name));
+  }
+  for (const char* const name :
+       {"PATH", "HOME", "CUDA_HOME", "CUDA_VERSION", "NCCL_VERSION", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
+        "TORCH_CUDA_ARCH_LIST", "CUDA_CACHE_PATH", "LD_LIBRARY_PATH", "CUDA_MPS_LOG_DIRECTORY", "MY_OMP_NUM_THREADS"}) {
+    CAPTURE(name);
+    CHECK_FALSE(report::changes_times(name));
+  }
+}
+
+TEST_CASE("variables are read with what is loaded into every program, and told in words") {
+  const pace::test::Scratch machine;
+  machine.write("etc/ld.so.preload", "# ours\n/usr/lib/a.so  /usr/lib/b.so # both\n");
+  const char* const environment[] = {"HOME=/root",    "OMP_NUM_THREADS=2", "KMP_BLOCKTIME=", "MALLOC_CONF=a:1,b:'2'",
+                                     "CUDA_NONSENSE", "MKL_\xff=\xff",     nullptr};
+  const auto found = report::read_variables(environment, machine.path.string());
+  CHECK(found == std::map<std::string, std::string>{{"/etc/ld.so.preload", "/usr/lib/a.so /usr/lib/b.so"},
+                                                    {"KMP_BLOCKTIME", ""},
+                                                    {"MALLOC_CONF", "a:1,b:'2'"},
+                                                    {"MKL_\xef\xbf\xbd", "\xef\xbf\xbd"},
+                                                    {"OMP_NUM_THREADS", "2"}});
+  CHECK(report::variables_text(found).starts_with(
+      "/etc/ld.so.preload='/usr/lib/a.so /usr/lib/b.so' KMP_BLOCKTIME= MALLOC_CONF="));
+  CHECK(report::read_variables(nullptr, "/nonexistent").empty());
+  CHECK(report::changed_variables(found, found) == "");
+  CHECK(report::changed_variables({{"OMP_NUM_THREADS", "2"}, {"KMP_BLOCKTIME", ""}}, {{"OMP_NUM_THREADS", "4"}}) ==
+        "KMP_BLOCKTIME was \"\" and is unset; OMP_NUM_THREADS was \"2\" and is \"4\"");
+  ::setenv("MKL_DYNAMIC", "no", 1);
+  CHECK(report::read_environment().variables.at("MKL_DYNAMIC") == "no");
+  ::unsetenv("MKL_DYNAMIC");
+}
+
+TEST_CASE("a variable that makes times those of no usual process is a caution, CUDA's on a GPU alone") {
+  report::Environment environment;
+  environment.optimized = true;
+  environment.variables = {{"CUDA_LAUNCH_BLOCKING", "1"}, {"OMP_NUM_THREADS", "2"}};
+  CHECK(report::cautions(environment).empty());
+  environment.extra["gpu"] = "NVIDIA H200";
+  CHECK(report::cautions(environment) ==
+        std::vector<std::string>{"CUDA_LAUNCH_BLOCKING=1: the host waits for each kernel. Try: unset it."});
+  environment.variables = {{"CUDA_LAUNCH_BLOCKING", "0"}, {"PYTORCH_NO_CUDA_MEMORY_CACHING", "0"}};
+  CHECK(report::cautions(environment) ==
+        std::vector<std::string>{
+            "PYTORCH_NO_CUDA_MEMORY_CACHING=0: the GPU's driver allocates each block. Try: unset it."});
 }
 
 TEST_CASE("a machine that reports nothing is no error") {

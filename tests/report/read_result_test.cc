@@ -27,7 +27,8 @@ Result full() {
                          .q99 = Nanoseconds(4.5),
                          .mean = Nanoseconds(3.25),
                          .interval = Interval<Nanoseconds>{Nanoseconds(2.5), Nanoseconds(3.5), 0.9},
-                         .spread = 0.25};
+                         .spread = 0.25,
+                         .overhead = pace::ClockOverhead{Nanoseconds(0.5), Nanoseconds(0.125)}};
   const SpeedupSummary speedup{.observations = 7,
                                .ties = 1,
                                .q20 = 1.1,
@@ -90,7 +91,7 @@ Result full() {
   row.modes = {{.name = "cold", .time = time, .speedup = speedup}, {.name = "hot", .missing = "cannot"}};
   row.device_memory = DeviceMemory{1, 2, 3, 4};
   row.device_counts = DeviceCounts{1, 2, 3, 4};
-  row.counts = CallCounts{1, 2, 3};
+  row.counts = CallCounts{1, 2, 3, 4};
   row.why_uncounted = "two calls differ";
   row.instructions = InstructionCount{1, 2, 0.5, 1.5, "callgrind"};
   row.judgements = {
@@ -119,6 +120,9 @@ void same(const std::optional<TimeSummary>& read, const std::optional<TimeSummar
   CHECK(read->q99 == written->q99);
   CHECK(read->mean == written->mean);
   CHECK(read->spread == written->spread);
+  REQUIRE(read->overhead.has_value() == written->overhead.has_value());
+  if (read->overhead) CHECK(read->overhead->added == written->overhead->added);
+  if (read->overhead) CHECK(read->overhead->error == written->overhead->error);
   CHECK(read->interval->low == written->interval->low);
   CHECK(read->interval->high == written->interval->high);
   CHECK(read->interval->confidence == written->interval->confidence);
@@ -225,6 +229,7 @@ void same(const ImplementationResult& read, const ImplementationResult& written)
   same(read.context, written.context);
   same_on_device(read, written);
   CHECK(read.counts == written.counts);
+  if (read.counts) CHECK(read.counts->peak_bytes == written.counts->peak_bytes);
   CHECK(read.why_uncounted == written.why_uncounted);
   REQUIRE(read.judgements.size() == written.judgements.size());
   for (std::size_t i = 0; i < read.judgements.size(); ++i) same(read.judgements[i], written.judgements[i]);

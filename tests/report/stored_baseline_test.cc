@@ -227,13 +227,24 @@ TEST_CASE("on another machine, or of another build: invalid, with the reason") {
     Json now = files::process(1, 1).at("environment");
     const std::string was = now.at(key).dump();
     files::change(now, key);
-    CHECK_THAT(only(result, name).message, ContainsSubstring(key + " was " + was + " and is " + now.at(key).dump()));
+    const std::string change = key == "variables" ? "OMP_NUM_THREADS was unset and is \"2\""
+                                                  : key + " was " + was + " and is " + now.at(key).dump();
+    CHECK_THAT(only(result, name).message, ContainsSubstring(change));
   }
   Settings settings;
   settings.allowed = {key};
   const auto allowed =
       judged({files::process(1000, 500)}, run(1000, 500), settings, [&](Json& now) { files::change(now, key); });
   CHECK(only(allowed, "fused").verdict != Verdict::invalid);
+}
+
+TEST_CASE("a file of before variables were known counts as one without any") {
+  auto then = files::process(1000, 500);
+  then["environment"].erase("variables");
+  CHECK(only(judged({then}, run(1000, 500)), "fused").verdict != Verdict::invalid);
+  const auto set = judged({then}, run(1000, 500), {}, [](Json& now) { files::change(now, "variables"); });
+  CHECK_THAT(only(set, "fused").message,
+             ContainsSubstring("is of another machine or build: OMP_NUM_THREADS was unset"));
 }
 
 TEST_CASE("the GPU and its driver are part of what must be the same") {

@@ -31,7 +31,18 @@ SUPPORTED = 0.99
 _EXPECTED = "expected what //benches/selftest:pool_NAME has measured"
 
 # Facts that machines of one pool have in common.
-_FACTS = ("cpu", "cores", "cpu_quota", "governor", "turbo", "kernel", "gpu", "gpu_driver", "libtorch_cpu_capability")
+_FACTS = (
+    "cpu",
+    "cores",
+    "cpu_quota",
+    "governor",
+    "turbo",
+    "kernel",
+    "gpu",
+    "gpu_driver",
+    "libtorch_cpu_capability",
+    "variables",
+)
 
 
 @dataclasses.dataclass

@@ -32,6 +32,7 @@ IDENTITY = [
     "libtorch_threads",
     "gpu",
     "gpu_driver",
+    "variables",
 ]
 
 _TABLES = """
@@ -279,12 +280,17 @@ def _cell(value):
 
 def _machine(connection, environment):
     known = {key: environment.get(key) for key in IDENTITY}
+    # Part of the identity alone, and only where some are set: databases of before they were known stay usable.
+    variables = known.pop("variables")
+    columns = {key: _cell(value) for key, value in known.items()}
+    if variables:
+        known["variables"] = variables
     # Unknown equals unknown, as for a stored baseline.
     identity = json.dumps(known, sort_keys=True)
     found = connection.execute("select id from machine where identity = ?", [identity]).fetchone()
     if found:
         return found[0]
-    return _insert(connection, "machine", {"identity": identity, **{key: _cell(value) for key, value in known.items()}})
+    return _insert(connection, "machine", {"identity": identity, **columns})
 
 
 def _known_lines(connection, run):

@@ -7,6 +7,7 @@ the program can read every key. Keys that are not in the tables stay out.
 import datetime
 import math
 import re
+import shlex
 
 
 class Unexpected(Exception):
@@ -139,19 +140,24 @@ class Numbers:
 
 
 class Texts:
-    """An object of texts, such as `environment`; other values become text."""
+    """An object of texts, such as `environment`; other values become text, objects of texts as `NAME=value ...`."""
 
     def read(self, value):
         if value is None:
             return {}
         if not isinstance(value, dict):
             raise Unexpected(f"expected an object, found {_found(value)}")
-        words = {True: "yes", False: "no"}
         return {
-            text_of(key): words[each] if isinstance(each, bool) else text_of(str(each))
-            for key, each in value.items()
-            if each is not None and each != ""
+            text_of(key): self._text(each) for key, each in value.items() if each is not None and each not in ("", {})
         }
+
+    @staticmethod
+    def _text(value):
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        if isinstance(value, dict):
+            return text_of(" ".join(f"{key}={shlex.quote(str(each))}" for key, each in sorted(value.items())))
+        return text_of(str(value))
 
 
 class Object:
@@ -180,12 +186,16 @@ class Object:
 
 _INTERVAL = Object(low=_FACTOR, high=_FACTOR, confidence=Number(), required=("low", "high"))
 _TIME_INTERVAL = Object(low_ns=_TIME_FIGURE, high_ns=_TIME_FIGURE, confidence=Number(), required=("low_ns", "high_ns"))
+TIMES = "median_ns min_ns q20_ns q80_ns max_ns q99_ns mean_ns".split()
+
+
 _TIME = Object(
     required=("median_ns",),
+    clock_overhead=Object(required=("added_ns",), added_ns=_TIME_FIGURE, error_ns=_TIME_FIGURE),
     interval=_TIME_INTERVAL,
     spread=Number(),
     samples=Number(),
-    **{key: _TIME_FIGURE for key in "median_ns min_ns q20_ns q80_ns max_ns q99_ns mean_ns".split()},
+    **{key: _TIME_FIGURE for key in TIMES},
 )
 _SPEEDUP = Object(
     required=("median",),
@@ -213,7 +223,7 @@ _EXPECTATION = Object(
     ),
 )
 _MODE = Object(required=("name",), name=Text(), time=_TIME, speedup=_SPEEDUP, missing=Text())
-_COUNTS = Object(operator_calls=Number(), allocations=Number(), bytes_allocated=Number())
+_COUNTS = Object(operator_calls=Number(), allocations=Number(), bytes_allocated=Number(), peak_bytes=Number())
 _IMPLEMENTATION = Object(
     required=("name", "outcome"),
     name=Text(),

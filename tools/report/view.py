@@ -28,12 +28,28 @@ def _question(result):
     return {"baseline": baseline, "inputs": result["inputs"], "clock": result["clock"]}
 
 
+def _other_variables(runs):
+    """A sentence for each run with other variables of the environment than the first one: times may differ by them."""
+    if not runs:
+        return []
+    first = runs[0].header["environment"].get("variables", "")
+    found = []
+    for run in runs[1:]:
+        own = run.header["environment"].get("variables", "")
+        if own != first:
+            found.append(
+                f"{run.path} was measured with these variables: {own or 'none'}; {runs[0].path} with: "
+                f"{first or 'none'}. Times may differ by them."
+            )
+    return found
+
+
 class View:
     """Everything that the template reads."""
 
     def __init__(self, inputs, paths):
         self.problems = inputs.problems
-        self.notes = inputs.notes
+        self.notes = inputs.notes + _other_variables(inputs.runs)
         self.paths = paths
         self.runs = [self._run(i, run, len(inputs.runs)) for i, run in enumerate(inputs.runs)]
         pairs = [(i, result) for i, run in enumerate(inputs.runs) for result in run.results]
@@ -81,7 +97,12 @@ class View:
         if environment.get("gpu"):
             facts.append(("GPU", f"{environment['gpu']}, driver {environment.get('gpu_driver', 'unknown')}"))
         facts += [("LibTorch", environment.get("libtorch", "")), ("pace", run.header["pace_version"])]
-        shown = {"date_utc", "commit", "hostname", "cpu", "cores", "gpu", "gpu_driver", "libtorch", "command_line"}
+        if environment.get("variables"):
+            facts.append(("variables", environment["variables"]))
+        shown = {
+            *("date_utc", "commit", "hostname", "cpu", "cores", "gpu", "gpu_driver", "libtorch", "command_line"),
+            "variables",
+        }
         more = [(key, value) for key, value in environment.items() if key not in shown]
         more += [(f"option {key}", value) for key, value in (run.header["options"] or {}).items()]
         more += [(f"configuration {key}", value) for key, value in (run.header["configuration"] or {}).items()]

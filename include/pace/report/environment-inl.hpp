@@ -16,6 +16,9 @@
 #include "pace/base/format.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/machine.hpp"
+#include "pace/report/variables.hpp"
+
+extern char** environ;  // POSIX leaves its declaration to the program
 
 namespace pace::report {
 namespace detail {
@@ -129,6 +132,7 @@ PACE_INLINE Environment read_environment(const std::vector<std::string>& command
   environment.compiler = compiler();
   environment.build_flags = build_info().flags;
   environment.optimized = optimized();
+  environment.variables = read_variables(environ, root);
   if (auto pool = detail::environment_variable("PACE_POOL"); !pool.empty()) environment.extra["pool"] = std::move(pool);
   environment.commit = detail::environment_variable("PACE_COMMIT");
   for (const char* const variable : {"BUILD_WORKSPACE_DIRECTORY", "PACE_CHECKOUT"})
@@ -149,6 +153,26 @@ PACE_INLINE std::string one_line(const Environment& environment) {
   return line;
 }
 
+namespace detail {
+
+/// Variables that make times those of no usual process, and how.
+inline constexpr std::array effects{
+    std::pair("CUDA_LAUNCH_BLOCKING", "the host waits for each kernel. Try: unset it."),
+    std::pair("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "kernels get a part of the GPU's multiprocessors."),
+    std::pair("MALLOC_CHECK_", "malloc checks each block. Try: unset it."),
+    std::pair("MALLOC_PERTURB_", "malloc and free write to each block. Try: unset it."),
+    std::pair("PYTORCH_NO_CUDA_MEMORY_CACHING", "the GPU's driver allocates each block. Try: unset it."),
+};
+
+/// Whether that variable has an effect on this run. CUDA's have none without a GPU. LibTorch looks only whether
+/// PYTORCH_NO_CUDA_MEMORY_CACHING is set; 0 switches the others off.
+[[nodiscard]] inline bool has_effect(std::string_view name, std::string_view value, bool on_gpu) {
+  if (name.find("CUDA") != std::string_view::npos && !on_gpu) return false;
+  return name == "PYTORCH_NO_CUDA_MEMORY_CACHING" || (!value.empty() && value != "0");
+}
+
+}  // namespace detail
+
 PACE_INLINE std::vector<std::string> cautions(const Environment& environment) {
   std::vector<std::string> found;
   if (!environment.optimized) found.emplace_back("Compiled without optimisation: the times mean little.");
@@ -160,6 +184,10 @@ PACE_INLINE std::vector<std::string> cautions(const Environment& environment) {
     found.push_back("The load average is " + format_significant(*environment.load) + " on " +
                     std::to_string(environment.cores) + (environment.cores == 1 ? " core" : " cores") +
                     ": other work takes part in these times.");
+  for (const auto& [name, effect] : detail::effects)
+    if (const auto set = environment.variables.find(name);
+        set != environment.variables.end() && detail::has_effect(name, set->second, environment.extra.contains("gpu")))
+      found.push_back(name + ('=' + set->second) + ": " + effect);
   return found;
 }
 

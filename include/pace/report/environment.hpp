@@ -35,6 +35,8 @@ struct Environment {
   std::string build_flags;          ///< compiler options of the program's own sources
   bool optimized = false;           ///< whether the program was compiled with optimisation
   std::string commit;               ///< hash of the commit that was checked out when the program ran
+  /// Variables that change times (see changes_times()), by their names. Empty also where a file does not say.
+  std::map<std::string, std::string> variables;
   /// Further facts by their keys, such as the version of LibTorch, its threads and the GPUs.
   std::map<std::string, std::string> extra;
 };

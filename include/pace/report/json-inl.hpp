@@ -19,12 +19,15 @@ PACE_INLINE Result result_from(const Json& json) {
   Result result;
   detail::read_value(json, result);
   std::string disturbance, baseline;
+  std::optional<std::int64_t> baseline_peak_bytes;
   for (const auto& sentence : result.conditions.disturbances)
     disturbance += (disturbance.empty() ? "" : " ") + sentence;
   for (const auto& row : result.implementations) {
     for (const auto* known = result.implementations.data(); known != &row; ++known)
       if (known->name == row.name) throw Error("'" + row.name + "' twice in '" + result.name + "'");
-    if (row.is_baseline) baseline = row.name;
+    if (!row.is_baseline) continue;
+    baseline = row.name;
+    if (row.counts) baseline_peak_bytes = row.counts->peak_bytes;
   }
   // The comparison's facts are in the result once; each row gets them from there.
   for (auto& row : result.implementations) {
@@ -34,6 +37,7 @@ PACE_INLINE Result result_from(const Json& json) {
     if (!row.time) continue;  // was not timed
     row.context.disturbance = disturbance;
     row.context.baseline = baseline;
+    row.context.baseline_peak_bytes = baseline_peak_bytes;
   }
   return result;
 }

@@ -14,5 +14,6 @@
 #include "pace/report/summary-inl.hpp"
 #include "pace/report/table-inl.hpp"
 #include "pace/report/text-inl.hpp"
+#include "pace/report/variables-inl.hpp"
 #include "pace/report/without_runner-inl.hpp"
 #include "pace/report/xml-inl.hpp"

@@ -71,6 +71,8 @@ struct Schema<Environment> {
       field("build_flags", &Environment::build_flags, "compiler options of the program's own sources"),
       field("optimized", &Environment::optimized, "whether the program was compiled with optimisation"),
       field("commit", &Environment::commit, "the commit that was checked out when the program ran"),
+      field("variables", &Environment::variables,
+            "variables of CUDA, LibTorch, OpenMP, BLAS, allocators and the linker that were set, and their values"),
       further_keys(&Environment::extra,
                    "`libtorch`, `libtorch_cpu_capability`, `libtorch_threads`, `build` (a hash of the linker's build "
                    "IDs of the program and its own libraries), with a GPU `gpu` and `gpu_driver`, and what a program "
@@ -135,12 +137,22 @@ struct Schema<Interval<double>> {
   };
 };
 
+/// What a clock adds to each call.
+template <>
+struct Schema<ClockOverhead> {
+  static constexpr std::string_view name = "clock_overhead";
+  static constexpr auto fields = std::tuple{
+      field("added_ns", &ClockOverhead::added, "part of `median_ns` and of the other times, ns"),
+      field("error_ns", &ClockOverhead::error, "half the range of its readings on several kernels, ns"),
+  };
+};
+
 /// Times of one implementation.
 template <>
 struct Schema<TimeSummary> {
   static constexpr std::string_view name = "time";
   static constexpr auto fields = std::tuple{
-      field("median_ns", &TimeSummary::median, "ns per iteration"),
+      field("median_ns", &TimeSummary::median, "ns per iteration, as the clock read it; verdicts rest on it"),
       field("interval", &TimeSummary::interval, "of the median; null with too few samples"),
       field("min_ns", &TimeSummary::min, "ns per iteration"),
       field("q20_ns", &TimeSummary::q20, "20th percentile, ns per iteration"),
@@ -150,6 +162,11 @@ struct Schema<TimeSummary> {
       field("mean_ns", &TimeSummary::mean, "mean of the samples, ns per iteration"),
       field("spread", &TimeSummary::spread, "scaled median absolute deviation over the median (0.01 is 1 %)"),
       field("samples", &TimeSummary::samples, "number of timed samples"),
+      field("clock_overhead", &TimeSummary::overhead,
+            "what the clock adds to a call; null: nothing, or not known (then the times are as read)"),
+      derived_field("shown_ns", &TimeSummary::shown_median, "`median_ns` less `clock_overhead`, as tables show it"),
+      derived_field("shown_interval", &TimeSummary::shown_interval,
+                    "its interval, which includes the error of `clock_overhead`"),
   };
 };
 
@@ -245,6 +262,8 @@ struct Schema<CallCounts> {
       field("operator_calls", &CallCounts::operator_calls, "through LibTorch's dispatcher"),
       field("allocations", &CallCounts::allocations, "blocks taken from LibTorch's allocators"),
       field("bytes_allocated", &CallCounts::bytes_allocated, "and their bytes"),
+      field("peak_bytes", &CallCounts::peak_bytes,
+            "most of these bytes that were held at once; null: calls with equal counts differ in it"),
   };
 };
 
@@ -315,13 +334,13 @@ struct Schema<ImplementationResult> {
       field("device_memory", &Row::device_memory, "of one call on a GPU"),
       field("device_counts", &Row::device_counts, "of one call on a GPU"),
       field("counts", &Row::counts, "of one call; null unless two calls counted the same"),
-      field("why_uncounted", &Row::why_uncounted, "why `counts` is null"),
+      field("why_uncounted", &Row::why_uncounted, "why `counts` or its peak is null"),
       field("instructions", &Row::instructions, "of one call; null unless counted in place of times"),
       field("bytes", &Row::bytes, "what one iteration moves, as declared"),
       field("flops", &Row::flops, "what one iteration computes, as declared"),
       field("share_of_peak", &Row::share_of_peak, "of what the machine was measured to move or compute at most"),
-      derived_field("gb_per_s", &Row::gigabytes_per_second, "1e9 bytes per second at the median time"),
-      derived_field("gflop_per_s", &Row::gigaflops_per_second, "1e9 operations per second at the median time"),
+      derived_field("gb_per_s", &Row::gigabytes_per_second, "1e9 bytes per second at the shown time"),
+      derived_field("gflop_per_s", &Row::gigaflops_per_second, "1e9 operations per second at the shown time"),
       field("context", &Row::context, "what a gate knows of the comparison"),
       field("samples_ns", &Row::samples, "ns per iteration of each sample, in the order of rounds"),
       field("log_ratios", &Row::log_ratios, "ln(baseline time / own time), in the order of cycles"),

@@ -18,6 +18,7 @@
 #include "pace/report/processes.hpp"
 #include "pace/report/results_file.hpp"
 #include "pace/report/stored_baseline.hpp"
+#include "pace/report/variables.hpp"
 #include "pace/result/result.hpp"
 #include "pace/stats/multiplicity.hpp"
 
@@ -39,6 +40,7 @@ PACE_INLINE const std::vector<std::string>& identity_keys() {
       "libtorch_threads",
       "gpu",
       "gpu_driver",
+      "variables",
   };
   return keys;
 }
@@ -190,7 +192,9 @@ PACE_INLINE std::string differences(const Environment& then, const Environment& 
     if (std::find(allowed.begin(), allowed.end(), key) != allowed.end()) continue;
     const Json first = before.value(key, Json(nullptr)), second = after.value(key, Json(nullptr));
     if (first == second) continue;
-    text += (text.empty() ? "" : "; ") + key + " was " + text_of(first) + " and is " + text_of(second);
+    text += (text.empty() ? "" : "; ") + (key == "variables"
+                                              ? changed_variables(then.variables, now.variables)
+                                              : key + " was " + text_of(first) + " and is " + text_of(second));
   }
   return text;
 }

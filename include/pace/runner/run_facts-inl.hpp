@@ -13,6 +13,7 @@
 #include "pace/os/bazel.hpp"
 #include "pace/report/configuration.hpp"
 #include "pace/report/environment.hpp"
+#include "pace/report/variables.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
 #include "pace/runner/build_id.hpp"
@@ -74,6 +75,7 @@ namespace pace::runner::detail {
   add("LibTorch", environment.extra.at("libtorch"));
   add("what LibTorch uses of the processor", environment.extra.at("libtorch_cpu_capability"));
   add("the build", build_id());
+  if (!environment.variables.empty()) add("variables", report::variables_text(environment.variables));
   for (const char* key : {"gpu", "gpu_driver"})
     if (const auto found = environment.extra.find(key); found != environment.extra.end()) add(key, found->second);
   return all;
