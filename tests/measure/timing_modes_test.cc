@@ -23,6 +23,7 @@
 #include "tests/gpu/fake_device.hpp"
 #include "tests/support/comparisons.hpp"
 #include "tests/support/fake_clock.hpp"
+#include "tests/support/variable.hpp"
 
 namespace {
 
@@ -115,6 +116,29 @@ TEST_CASE("four timings of the same calls; the gate's is the graph's") {
   CHECK_THAT(mode(row, "host").time->median.count(), WithinRel(1000.0, 0.01));
   CHECK_THAT(mode(row, "host").speedup->median, WithinRel(1.0, 0.01));
   CHECK(on.device.blocks > 0);
+}
+
+TEST_CASE("with CUDA_LAUNCH_BLOCKING times by launches are not shown, and have no verdict where they are the gate's") {
+  const pace::test::Variable set("CUDA_LAUNCH_BLOCKING", "1");
+  OnDevice on;
+  const auto result = on.compare_with_a().candidate("b", on.taking(3000)).run(on.clock);
+  for (const char* const name : {"hot", "host"}) {
+    CHECK_FALSE(mode(result["b"], name).time);
+    CHECK_THAT(mode(result["b"], name).missing, ContainsSubstring("CUDA_LAUNCH_BLOCKING is set"));
+  }
+  for (const char* const name : {"cold", "graph"}) CHECK(mode(result["b"], name).time);
+  CHECK_THAT(result.conditions.disturbances, IsEmpty());
+
+  OnDevice by_launches;
+  const auto options = few_rounds_by(ClockChoice::hot);
+  const auto hot = by_launches.compare_with_a(options)
+                       .candidate("b", by_launches.taking(3000))
+                       .expect(pace::SpeedupAtLeast(1.2).on_device())
+                       .run(by_launches.clock);
+  REQUIRE(hot["b"].judgements.size() == 1);
+  CHECK(hot["b"].judgements[0].verdict == pace::Verdict::undecided);
+  CHECK_THAT(hot["b"].judgements[0].message,
+             ContainsSubstring("CUDA_LAUNCH_BLOCKING is set") && ContainsSubstring("try: unset CUDA_LAUNCH_BLOCKING"));
 }
 
 /// As many rounds as a verdict takes, without other modes.

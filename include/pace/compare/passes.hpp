@@ -76,6 +76,7 @@ class Passes {
     if (pass.again || participants.empty() || participants.device_lost()) return;
     report_step({.what = "other timing modes"});
     pass.other = time_other_modes(clock_, prepared_, of_gate, pass.host.has_value(), participants);
+    if (!participants.device_lost()) measure_overheads(*modes, prepared_, of_gate, pass.gate.mode, pass.other);
   }
 
   [[nodiscard]] GatedRounds run_rounds(const Timed& timed, const GateMode& mode) {

@@ -43,6 +43,7 @@
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/comparison_clock.hpp"
 #include "pace/gpu/cuda/unused_memory.hpp"
+#include "pace/gpu/left_set.hpp"
 #endif
 
 namespace pace::detail {
@@ -167,6 +168,11 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan) {
 #ifdef PACE_CUDA
     // Last, when graphs, operands and outputs are released.
     const cuda::UnusedMemoryGivenBack afterwards;
+    const auto clock_choice = plan.options.clock;
+    const bool captures = clock_choice == ClockChoice::automatic || clock_choice == ClockChoice::graph ||
+                          clock_choice == ClockChoice::cold;
+    if (const auto why = gpu::why_nothing_is_captured(); captures && !why.empty())
+      throw Error("comparison '" + plan.name + "': " + why + ", or time by the stream (--clock hot)");
     cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
     cuda::ComparisonClock clock(gpu);
     // Finds a kernel that never ends before the program is killed for it.

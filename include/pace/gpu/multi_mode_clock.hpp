@@ -7,6 +7,7 @@
 
 #include "pace/gpu/event.hpp"
 #include "pace/gpu/graph.hpp"
+#include "pace/gpu/left_set.hpp"
 #include "pace/gpu/profiler.hpp"
 #include "pace/gpu/synchronised_wall.hpp"
 #include "pace/result/options.hpp"
@@ -47,6 +48,9 @@ class MultiModeClock : public timing::ModeClock {
   [[nodiscard]] Nanoseconds resolution() override { return clock().resolution(); }
   /// The name of the selected clock, by to_string(ClockChoice).
   [[nodiscard]] std::string name() const override { return to_string(selected_); }
+
+  /// Variables of the environment that were left set, and change times by the selected clock (see distortion_of()).
+  [[nodiscard]] std::string distortion() const override { return distortion_of(selected_); }
 
   /// Counters of the calling thread. Whichever clock is selected, this thread launches calls and polls the device:
   /// while it is preempted, no call is launched and no end is seen.

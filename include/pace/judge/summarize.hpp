@@ -57,6 +57,7 @@ namespace pace::detail {
     slowed.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(slowed.front())));
     found.push_back(slowed + '.');
   }
+  if (!gated.mode.distortion.empty() && tolerated < 1) found.push_back(gated.mode.distortion);
   // The last one, since it ends with a remedy.
   std::vector<std::string> names;
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
@@ -150,10 +151,12 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
     for (const std::size_t index : participants.remaining()) {
       auto& row = part.implementations[index];
       for (const auto& mode : other.modes) {
-        if (mode.of_gate)
+        if (mode.of_gate) {
           row.modes.push_back({.name = mode.name, .time = row.time, .speedup = row.speedup});
-        else if (const auto found = mode.parts[number].find(index); found != mode.parts[number].end())
+        } else if (const auto found = mode.parts[number].find(index); found != mode.parts[number].end()) {
           row.modes.push_back(found->second);
+          if (auto& time = row.modes.back().time) time->overhead = mode.overhead;
+        }
       }
     }
   };
@@ -224,6 +227,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
       add_once(result.notes, "The times cannot be true: " + impossible + '.');
     }
     context.baseline = result.implementations[baseline].name;
+    if (const auto& counts = result.implementations[baseline].counts) context.baseline_peak_bytes = counts->peak_bytes;
     context.rounds_per_cycle = samples.rounds_per_cycle();
     context.iterations = samples.iterations;
     context.cycle = timing::time_of_cycle(samples.rounds, samples.timed.size());
@@ -322,6 +326,8 @@ inline void add_findings(const AuditFindings& findings, Result& result) {
       result.phases.push_back(std::move(phase));
     }
   add_times(samples, 0, participants, prepared.options, result);
+  for (auto& row : result.implementations)
+    if (row.time) row.time->overhead = measurement.gate.mode.overhead;
   add_speeds_on_unseen_values(measurement.gate.findings.on_unseen_values, result);
   add_modes(measurement.other, participants, result);
   if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));

@@ -48,6 +48,10 @@ struct GateMode {
   /// Implementations that this mode cannot time.
   std::vector<Drop> dropped = {};
   std::vector<std::string> notes = {};
+  /// Why times by this mode are those of no usual process, as a full sentence; empty if they are.
+  std::string distortion = {};
+  /// What this mode adds to each call; nothing: it adds nothing, or that is unknown.
+  std::optional<ClockOverhead> overhead = {};
 };
 
 /// Selects the gate's mode for a clock with several modes. The automatic choice is the graph, or the stream for
@@ -84,6 +88,7 @@ struct GateMode {
   }
   selected.clock = clock.name();
   selected.resolution = clock.resolution();
+  if (const auto* const modes = clock.modes()) selected.distortion = modes->distortion();
   return selected;
 }
 
@@ -91,15 +96,18 @@ struct GateMode {
 [[nodiscard]] inline GateMode select_host(timing::ModeClock& clock) {
   clock.forget();
   clock.select(ClockChoice::host);
-  return {.clock = clock.name(), .resolution = clock.resolution()};
+  return {.clock = clock.name(), .resolution = clock.resolution(), .distortion = clock.distortion()};
 }
 
 /// One mode's report on each implementation, by index, for the whole and each phase.
 struct ModeTimings {
   std::string name;
+  ClockChoice mode = ClockChoice::automatic;
   /// It is the gate's own mode, and has the times of the rounds.
   bool of_gate = false;
   std::vector<std::map<std::size_t, ModeSummary>> parts = {};
+  /// What this mode adds to each call; nothing: it adds nothing, or that is unknown.
+  std::optional<ClockOverhead> overhead = {};
 
   /// Enters why this mode has no time, for implementations without an entry.
   void add_missing(const std::vector<std::size_t>& indices, const std::string& reason) {
@@ -180,8 +188,14 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
   for (const auto mode : {ClockChoice::cold, ClockChoice::hot, ClockChoice::graph, ClockChoice::host}) {
     if (mode == ClockChoice::host && host_gated) continue;
     modes->select(mode);
-    ModeTimings timings{.name = clock.name(), .of_gate = mode == of_gate};
+    ModeTimings timings{.name = clock.name(), .mode = mode, .of_gate = mode == of_gate};
     timings.parts.resize(parts);
+    // A figure that is not that of another process is better not shown. The gate's own says so in its verdict.
+    if (const auto why = modes->distortion(); !why.empty() && !timings.of_gate && options.mode_share > 0) {
+      timings.add_missing(remaining, why);
+      found.modes.push_back(std::move(timings));
+      continue;
+    }
     bool timed = timings.of_gate || options.mode_share <= 0;
     while (!timed && !remaining.empty()) {
       try {
@@ -223,6 +237,20 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
       }
     }
   return found;
+}
+
+/// Measures what the modes of the whole's times add to each call: `gate`, and those of `other`. Not for iterations with
+/// phases, each of which has events of its own. After all samples, since a profiler may slow later calls.
+inline void measure_overheads(timing::ModeClock& clock, const Prepared& prepared, ClockChoice of_gate, GateMode& gate,
+                              OtherTimings& other) {
+  if (prepared.baseline().phases() != nullptr) return;
+  gate.overhead = clock.overhead();
+  for (auto& each : other.modes) {
+    if (each.of_gate || each.parts.empty() || each.parts[0].empty()) continue;
+    clock.select(each.mode);
+    each.overhead = clock.overhead();
+  }
+  clock.select(of_gate);
 }
 
 }  // namespace pace::detail

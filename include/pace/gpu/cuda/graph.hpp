@@ -19,6 +19,7 @@
 
 #include "pace/gpu/cuda/error.hpp"
 #include "pace/gpu/cuda/unused_memory.hpp"
+#include "pace/gpu/left_set.hpp"
 
 namespace pace::cuda {
 
@@ -68,6 +69,7 @@ class CapturedGraph {
 
   /// Begins to capture the current stream, which must not be the default one. Throws Unsupported if that is impossible.
   void begin() {
+    if (const auto why = gpu::why_nothing_is_captured(); !why.empty()) throw Unsupported(why);
     stream_ = c10::cuda::getCurrentCUDAStream(device_);
     {
       // LibTorch allocates the generator's seed and offset while it registers the graph; if memory ran out there, the
