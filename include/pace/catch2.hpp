@@ -60,7 +60,7 @@ struct Catch::StringMaker<pace::ImplementationResult> {
     text.append(pace::report::printable(result.name)).append("'");
     if (!inputs.empty()) text.append(" on ").append(pace::report::short_inputs(inputs));
     if (result.outcome != pace::Outcome::measured) return text + " (" + pace::to_string(result.outcome) + ")";
-    if (result.time) text += " (" + pace::format_time(result.time->median);
+    if (result.time) text += " (" + pace::format_time(result.time->shown_median());
     if (result.time && result.is_baseline) text += ", the baseline";
     if (result.speedup) {
       text += ", speed-up " + pace::format_factor(result.speedup->median);

@@ -305,6 +305,7 @@ PYBIND11_MODULE(_pace, module) {
   module.def("faster_than", &FasterThan);
   module.def("within_time", [](double seconds) { return WithinTime(from_seconds(seconds)); });
   module.def("at_most", [](const std::string& count, std::int64_t limit) { return count_limit(count, limit, false); });
+  module.def("peak_memory_at_most", &PeakMemoryAtMost);
   module.def("exactly", [](const std::string& count, std::int64_t number) { return count_limit(count, number, true); });
 
   py::class_<Judgement>(module, "Judgement")
@@ -330,7 +331,13 @@ PYBIND11_MODULE(_pace, module) {
                              })
       .def_property_readonly("time",
                              [](const ImplementationResult& of) {
-                               return of.time ? std::optional(to_seconds(of.time->median)) : std::nullopt;
+                               return of.time ? std::optional(to_seconds(of.time->shown_median())) : std::nullopt;
+                             })
+      .def_property_readonly("clock_overhead",
+                             [](const ImplementationResult& of) -> std::optional<std::pair<double, double>> {
+                               if (!of.time || !of.time->overhead) return std::nullopt;
+                               return std::pair(to_seconds(of.time->overhead->added),
+                                                to_seconds(of.time->overhead->error));
                              })
       .def_property_readonly("first_call",
                              [](const ImplementationResult& of) {

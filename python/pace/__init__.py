@@ -20,8 +20,8 @@ from pace.result import Result, Row, write_results
 
 __all__ = [
     "Comparison", "Error", "Expectation", "Result", "Row", "at_most", "compare", "exactly", "faster_than",
-    "mean_no_slower_than", "no_slower_than", "quantile_no_slower_than", "speedup_at_least", "within_time",
-    "write_results",
+    "mean_no_slower_than", "no_slower_than", "peak_memory_at_most", "quantile_no_slower_than", "speedup_at_least",
+    "within_time", "write_results",
 ]
 
 __version__ = _pace.version
@@ -62,6 +62,11 @@ def quantile_no_slower_than(q: float, factor: float) -> Expectation:
 def at_most(count: str, limit: int) -> Expectation:
     """One call has at most `limit` of `count`, such as "operator_calls", "allocations" or "kernels"."""
     return _pace.at_most(count, limit)
+
+
+def peak_memory_at_most(ratio: float) -> Expectation:
+    """One call holds at most `ratio` times as many bytes of LibTorch's allocators at once as the baseline's."""
+    return _pace.peak_memory_at_most(ratio)
 
 
 def exactly(count: str, number: int) -> Expectation:

@@ -29,7 +29,10 @@ class Row:
     acceptable = property(lambda self: self._made.acceptable, doc="whether it was measured and no gate is closed")
     first_call = property(lambda self: self._made.first_call, doc="seconds of the first call, which may compile")
     samples = property(lambda self: self._made.samples, doc="seconds of a call, in each round")
-    time = property(lambda self: self._made.time, doc="median seconds of a call")
+    time = property(lambda self: self._made.time, doc="median seconds of a call, without what the clock adds")
+    clock_overhead = property(
+        lambda self: self._made.clock_overhead,
+        doc="seconds that the clock adds to each call, and their uncertainty; samples include them; None: nothing")
     speedup = property(lambda self: self._made.speedup, doc="median speed-up over the baseline")
     interval = property(lambda self: self._made.interval, doc="confidence interval of the speed-up: (low, high)")
 

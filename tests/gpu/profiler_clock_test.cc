@@ -1,4 +1,6 @@
 // The profiler, the wall and the host clock on a device that only keeps books, and the figures made of their times.
+#include <array>
+
 #include <catch2/catch_test_macros.hpp>
 
 #include "pace/gpu/event.hpp"
@@ -71,6 +73,41 @@ TEST_CASE("the profiler's cold sample leaves the flushes out, and refuses calls 
     }
   } uneven(device);
   CHECK_THROWS_AS(clock.sample(uneven, 0, 3), Error);
+}
+
+namespace {
+
+/// Adds 300, 400, 500 ns in turn to a kernel of a microsecond; its first sample, which is not read, far more.
+struct Adding final : pace::timing::Clock {
+  int samples = 0;
+  Nanoseconds time(FunctionRef<void()> /*body*/) override { return {}; }
+  Nanoseconds sample(pace::timing::Subject& /*subject*/, std::size_t /*operands*/, std::int64_t iterations) override {
+    const double each = samples % 4 == 0 ? 9000 : 1200 + 100 * (samples % 4);
+    ++samples;
+    return Nanoseconds(each * static_cast<double>(iterations));
+  }
+  [[nodiscard]] Nanoseconds now() const override { return {}; }
+  [[nodiscard]] Nanoseconds resolution() override { return 1ns; }
+  [[nodiscard]] std::string name() const override { return "adding"; }
+};
+
+}  // namespace
+
+TEST_CASE("what a clock adds to a call is the median over kernels and rounds, and its error half their range") {
+  FakeDevice device;
+  FakeSubject one{device, 1us}, other{device, 1us};
+  ProfilerClock profiler(device);
+  Adding clock;
+  const std::array<pace::timing::Subject*, 2> kernels{&one, &other};
+  const ClockOverhead overhead = overhead_of(clock, profiler, kernels, 3, 8);
+  CHECK(overhead.added == 400ns);
+  CHECK(overhead.error == 100ns);
+  CHECK(clock.samples == 8);
+
+  // Without a recording the whole time would be taken for what the clock adds.
+  FakeSubject nothing{device, 0us};
+  const std::array<pace::timing::Subject*, 1> unseen{&nothing};
+  CHECK_THROWS_AS(overhead_of(clock, profiler, unseen, 3, 8), Error);
 }
 
 TEST_CASE("what a clock adds is what it reads beyond the profiler, per call and per further kernel") {

@@ -228,6 +228,22 @@ TEST_CASE("the figures of a GPU stand under its row, with the reason where one i
                                "no graph: it waits for the device\n"));
 }
 
+TEST_CASE("times are shown without what the clock adds, which is told under the row, and intervals have its error") {
+  auto result = sample::comparison("softmax/gpu");
+  auto& row = result.implementations[1];
+  row.time->overhead = {pace::Nanoseconds(350), pace::Nanoseconds(80)};
+  row.bytes = 3300;
+  row.modes = {{.name = "graph", .time = row.time}, {.name = "hot", .time = result.implementations[0].time}};
+  const auto text = table_of({result});
+  // 2000 ns, [1000, 4000] as the clock read them; 3300 bytes in 1650 ns.
+  CHECK_THAT(text, ContainsSubstring("1.65 us  [0.570, 3.73]") && ContainsSubstring(" 2.00\n"));
+  CHECK_THAT(text, ContainsSubstring("graph 1.65 us, hot ") &&
+                       ContainsSubstring("; the clocks add 350 ns \u00b1 80.0 ns (graph)\n"));
+  row.time->overhead->added = pace::Nanoseconds(2500);
+  CHECK(row.time->shown_median() == pace::Nanoseconds(0));
+  CHECK_FALSE(row.gigabytes_per_second());
+}
+
 TEST_CASE("counted instructions stand under their row, as a range only where the counts differ") {
   auto result = sample::comparison("relu");
   result.stop_reason = pace::StopReason::not_started;
@@ -245,6 +261,14 @@ TEST_CASE("a share of the peak stands under its row, on a CPU as well") {
   auto result = sample::comparison("relu");
   result.implementations[1].share_of_peak = 0.5;
   CHECK_THAT(table_of({result}), ContainsSubstring("\n      50 % of the peak\n"));
+}
+
+TEST_CASE("the most memory that a call holds stands under its row, on a CPU as well") {
+  auto result = sample::comparison("relu");
+  result.implementations[1].counts = pace::CallCounts{1, 2, 9'000'000, 4'200'000};
+  CHECK_THAT(table_of({result}), ContainsSubstring("\n      memory 4.20 MB\n"));
+  result.implementations[1].counts->peak_bytes.reset();
+  CHECK_THAT(table_of({result}), !ContainsSubstring("memory"));
 }
 
 TEST_CASE("a mean or a quantile far above the median stands under its row, with the speed-up of the means") {

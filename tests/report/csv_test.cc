@@ -71,7 +71,19 @@ TEST_CASE("a row is the golden text") {
   result.implementations[1].share_of_peak = 0.25;
   CHECK(pace::report::CsvSink::row(result, result.implementations[1]) ==
         "layer_norm,fused,false,measured,true,0.25,2000,1000,4000,1000,1000,4000,4000,0.125,2,2,1,4,2,1,0.95,20000,30,"
-        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2100,3000,2,,,,,0.25\n");
+        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2100,3000,2,,,,,0.25,2000,,,\n");
+}
+
+TEST_CASE("what the clock adds has columns, and the median is there with it and without it") {
+  auto result = sample::comparison("case");
+  result.implementations[1].time->overhead = {pace::Nanoseconds(350), pace::Nanoseconds(80)};
+  const auto rows = written(result);
+  CHECK(rows[1].at("median_ns") == "2000");
+  CHECK(rows[1].at("shown_ns") == "1650");
+  CHECK(rows[1].at("clock_adds_ns") == "350");
+  CHECK(rows[1].at("clock_adds_error_ns") == "80");
+  CHECK(rows[0].at("shown_ns") == rows[0].at("median_ns"));
+  CHECK(rows[0].at("clock_adds_ns") == "");
 }
 
 TEST_CASE("what else happened during the rounds stands beside every row") {

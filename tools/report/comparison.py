@@ -131,7 +131,8 @@ def _facts(result):
                 f", resolution {figures.time(result['clock_resolution_ns'])}"
                 if result["clock_resolution_ns"]
                 else ""
-            ),
+            )
+            + _overhead(result["implementations"]),
         ),
         (
             "rounds",
@@ -157,6 +158,15 @@ def _facts(result):
         ("gate number", figures.whole(result["gate_number"]) if result["gate_number"] else ""),
     ]
     return [(key, value) for key, value in facts if value]
+
+
+def _overhead(all_rows):
+    """What the clock adds to each call, in words; nothing where it adds nothing."""
+    for row in all_rows:
+        if overhead := row["time"] and row["time"]["clock_overhead"]:
+            added, error = figures.time(overhead["added_ns"]), figures.time(overhead["error_ns"])
+            return f"; adds {added} ± {error} to each call, which times are shown without"
+    return ""
 
 
 def _conditions(conditions):

@@ -189,7 +189,7 @@ def _read_lines(path, file, take, inputs):
 
 
 def _result(value):
-    result = _with_fewer_samples(_row(schema.RESULT, value))
+    result = _without_overhead(_with_fewer_samples(_row(schema.RESULT, value)))
     # A page shows control characters; a command line has to have them.
     result["exact_name"] = value["name"]
     return result
@@ -204,6 +204,28 @@ def _with_fewer_samples(result):
         cycles = max(MOST_SAMPLES // cycle, 1)
         row["samples_ns"] = row["samples_ns"][: cycles * cycle]
         row["log_ratios"] = row["log_ratios"][:cycles]
+    return result
+
+
+def _less(time, added):
+    return None if time is None else max(0.0, time - added)
+
+
+def _without_overhead(result):
+    """Times as tables show them: without what the clock adds to each call. Intervals include the error of that."""
+    for row in result["implementations"]:
+        for time in [row["time"], *(mode["time"] for mode in row["modes"])]:
+            if not time or not time["clock_overhead"]:
+                continue
+            added, error = time["clock_overhead"]["added_ns"], time["clock_overhead"]["error_ns"] or 0
+            for key in schema.TIMES:
+                time[key] = _less(time[key], added)
+            if interval := time["interval"]:
+                interval["low_ns"] = _less(interval["low_ns"], added + error)
+                interval["high_ns"] = _less(interval["high_ns"], added - error)
+        if row["time"] and row["time"]["clock_overhead"]:
+            added = row["time"]["clock_overhead"]["added_ns"]
+            row["samples_ns"] = [_less(each, added) for each in row["samples_ns"]]
     return result
 
 

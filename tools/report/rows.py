@@ -126,6 +126,7 @@ def _counted(row):
             "calls": figures.whole(counts["operator_calls"]),
             "allocations": figures.whole(counts["allocations"]),
             "bytes": figures.bytes_(counts["bytes_allocated"]),
+            "peak": figures.bytes_(counts["peak_bytes"]),
         },
         "instructions": instructions
         and {

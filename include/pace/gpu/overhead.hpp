@@ -4,11 +4,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "pace/base/error.hpp"
 #include "pace/base/units.hpp"
 #include "pace/gpu/activity.hpp"
+#include "pace/result/result.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/timing/subject.hpp"
 
@@ -36,6 +40,37 @@ namespace detail {
 }
 
 }  // namespace detail
+
+/// Readings of the time that `clock` adds to a call: one for each round, as measure_overhead() takes them. Throws Error
+/// if the profiler sees no kernel, as where another profiler is attached to the process.
+[[nodiscard]] inline std::vector<Nanoseconds> readings_of_overhead(timing::Clock& clock, timing::Clock& profiler,
+                                                                   timing::Subject& short_kernel, std::size_t rounds,
+                                                                   std::int64_t calls) {
+  constexpr auto rest = std::chrono::milliseconds(5);
+  std::vector<Nanoseconds> added;
+  for (std::size_t round = 0; round <= rounds; ++round) {
+    std::this_thread::sleep_for(rest);
+    const Nanoseconds profiled = profiler.sample(short_kernel, 0, calls);
+    if (profiled.count() <= 0) throw Error("the profiler saw no kernel; expected that no other profiler is attached");
+    std::this_thread::sleep_for(rest);
+    const Nanoseconds timed = clock.sample(short_kernel, 0, calls);
+    if (round > 0) added.push_back((timed - profiled) / static_cast<double>(calls));
+  }
+  return added;
+}
+
+/// Measures what `clock` adds to a call, by several short kernels (see measure_overhead(), which has their properties):
+/// the median of all readings, and half their range. Kernels differ in it by 0.1 to 0.2 us. Throws as
+/// readings_of_overhead().
+[[nodiscard]] inline ClockOverhead overhead_of(timing::Clock& clock, timing::Clock& profiler,
+                                               std::span<timing::Subject* const> short_kernels, std::size_t rounds,
+                                               std::int64_t calls) {
+  std::vector<Nanoseconds> all;
+  for (timing::Subject* const kernel : short_kernels)
+    for (const Nanoseconds each : readings_of_overhead(clock, profiler, *kernel, rounds, calls)) all.push_back(each);
+  const auto [least, most] = std::ranges::minmax(all);
+  return {.added = std::max(Nanoseconds{}, detail::upper_median(std::move(all))), .error = (most - least) / 2.0};
+}
 
 /// Measures the time that `clock` adds, as the difference of the median times of `short_kernel` by `clock` and by
 /// `profiler`, which must be both cold or both hot.

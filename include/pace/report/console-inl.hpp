@@ -157,9 +157,9 @@ PACE_INLINE std::vector<Cell> ConsoleSink::cells(const std::string& name, const 
     const auto found =
         std::ranges::find_if(result.implementations, [](const ImplementationResult& one) { return one.is_baseline; });
     const bool known = found != result.implementations.end() && found->time && !each.is_baseline;
-    cells.push_back({known ? format_time(found->time->median) : "", Colour::dim});
+    cells.push_back({known ? format_time(found->time->shown_median()) : "", Colour::dim});
   }
-  cells.push_back({each.time ? format_time(each.time->median) : ""});
+  cells.push_back({each.time ? format_time(each.time->shown_median()) : ""});
   cells.push_back(speedup(each));
   cells.push_back({each.speedup && each.speedup->interval ? interval(*each.speedup->interval) : ""});
   cells.push_back(verdict_or_outcome(each));
@@ -170,7 +170,7 @@ PACE_INLINE std::vector<Cell> ConsoleSink::row(const ImplementationResult& each)
   std::vector<Cell> cells{{printable(each.name)}};
   const bool ran = each.first_call.count() > 0;
   if (each.time) {
-    cells.push_back({format_time(each.time->median)});
+    cells.push_back({format_time(each.time->shown_median())});
     cells.push_back({interval(*each.time)});
     cells.push_back({format_significant(100 * each.time->spread, 2) + " %"});
   } else {
@@ -187,10 +187,11 @@ PACE_INLINE std::vector<Cell> ConsoleSink::row(const ImplementationResult& each)
 }
 
 PACE_INLINE std::string ConsoleSink::interval(const TimeSummary& time) {
-  if (!time.interval) return "";
-  const double unit = unit_for(time.median).nanoseconds;
-  return '[' + format_significant(time.interval->low.count() / unit) + ", " +
-         format_significant(time.interval->high.count() / unit) + ']';
+  const auto shown = time.shown_interval();
+  if (!shown) return "";
+  const double unit = unit_for(time.shown_median()).nanoseconds;
+  return '[' + format_significant(shown->low.count() / unit) + ", " + format_significant(shown->high.count() / unit) +
+         ']';
 }
 
 PACE_INLINE std::string ConsoleSink::interval(const Interval<double>& factors) {
@@ -258,26 +259,35 @@ PACE_INLINE std::string ConsoleSink::effort(const Result& result) {
 }
 
 PACE_INLINE std::string ConsoleSink::modes(const ImplementationResult& each) {
-  std::string text, missing;
+  std::string text, missing, added;
   for (const auto& mode : each.modes) {
     if (!mode.time)
       missing += "; no " + mode.name + ": " + mode.missing;
     else
-      text += (text.empty() ? "" : ", ") + mode.name + ' ' + format_time(mode.time->median);
+      text += (text.empty() ? "" : ", ") + mode.name + ' ' + format_time(mode.time->shown_median());
     if (mode.speedup) text += ' ' + format_factor(mode.speedup->median);
     if (mode.speedup && mode.speedup->interval) text += ' ' + format_interval(*mode.speedup->interval);
   }
   if (each.share_of_peak) text += (text.empty() ? "" : ", ") + format_percent(*each.share_of_peak) + " of the peak";
   if (each.device_memory && !text.empty())
     text += ", memory " + format_significant(1e-6 * static_cast<double>(each.device_memory->peak)) + " MB";
-  return text + missing;
+  else if (!each.device_memory && each.counts && each.counts->peak_bytes.value_or(0) > 0)
+    text += (text.empty() ? "memory " : ", memory ") +
+            format_significant(1e-6 * static_cast<double>(*each.counts->peak_bytes)) + " MB";
+  // The figures of these clocks are shown without it.
+  for (const auto& mode : each.modes)
+    if (mode.time && mode.time->overhead)
+      added += (added.empty() ? "; the clocks add " : ", ") + format_time(mode.time->overhead->added) + " \u00b1 " +
+               format_time(mode.time->overhead->error) + " (" + mode.name + ')';
+  return text + missing + added;
 }
 
 PACE_INLINE std::string ConsoleSink::tails(const ImplementationResult& each) {
   if (!each.time) return "";
   const TimeSummary& time = *each.time;
   if (!(time.mean > high_mean * time.median) && !(time.q99 > high_quantile * time.median)) return "";
-  std::string text = "mean " + format_time(time.mean) + ", 99 % quantile " + format_time(time.q99);
+  std::string text =
+      "mean " + format_time(time.shown(time.mean)) + ", 99 % quantile " + format_time(time.shown(time.q99));
   if (each.speedup && each.speedup->mean > 0) text += ", speed-up of the means " + format_factor(each.speedup->mean);
   return text;
 }

@@ -28,7 +28,7 @@ PACE_INLINE std::string_view CsvSink::header() {
          "message,clock,seed,steal,others,waiting,throttled,involuntary_switches,longest_cycle_ns,median_cycle_ns,"
          "clock_error_ns,stop_reason,disturbance,operator_calls,allocations,bytes_allocated,"
          "device,inputs,mean_ns,q99_ns,speedup_mean,instructions_low,instructions_high,instructions_ratio_low,"
-         "instructions_ratio_high,share_of_peak\n";
+         "instructions_ratio_high,share_of_peak,shown_ns,clock_adds_ns,clock_adds_error_ns,peak_bytes\n";
 }
 
 PACE_INLINE void CsvSink::write(const Result& result) {
@@ -71,6 +71,10 @@ PACE_INLINE std::string CsvSink::row(const Result& result, const ImplementationR
   row.member(instructions, &InstructionCount::low).member(instructions, &InstructionCount::high);
   row.number(instructions ? instructions->ratio_low : std::nullopt);
   row.number(instructions ? instructions->ratio_high : std::nullopt).number(each.share_of_peak);
+  row.number(time ? std::optional(time->shown_median()) : std::nullopt);
+  const auto overhead = time ? time->overhead : std::nullopt;
+  row.member(overhead, &ClockOverhead::added).member(overhead, &ClockOverhead::error);
+  row.number(each.counts ? each.counts->peak_bytes : std::nullopt);
   return row.line();
 }
 

@@ -31,7 +31,7 @@ namespace pace::report {
 /// | first_call_ns | the very first call, apart from all others |
 /// | warm_up_iterations, warmed_up | calls before timing, and whether the times had settled by then |
 /// | iterations, rounds | calls per sample, and rounds of the case |
-/// | gb_per_s, gflop_per_s | at the median time, if bytes and flops were declared (1e9, not 2^30) |
+/// | gb_per_s, gflop_per_s | at the shown time, if bytes and flops were declared (1e9, not 2^30) |
 /// | verdict | worst of the case's own expectations: passed, undecided, invalid, failed; empty if there are none |
 /// | expectation, message | what was expected (`; ` between several), and everything that is not fine |
 /// | clock, seed | what timed it, and what repeats its order and inputs |
@@ -44,6 +44,9 @@ namespace pace::report {
 /// | instructions_low, instructions_high | fewest and most instructions of one call, of several counts |
 /// | instructions_ratio_low, instructions_ratio_high | least and largest ratio to the baseline's instructions |
 /// | share_of_peak | of what the machine was measured to move or compute at most, if bytes or flops are known |
+/// | shown_ns | the median without what the clock adds, as tables show it |
+/// | peak_bytes | most bytes of LibTorch's allocators that one call holds at once |
+/// | clock_adds_ns, clock_adds_error_ns | what the clock adds to each call, and its uncertainty; empty: nothing |
 class CsvSink final : public Sink {
  public:
   /// Opens the file, which begins with the header; its former content stays until the first result, or finish(). Throws

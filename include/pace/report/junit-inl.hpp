@@ -72,6 +72,7 @@ PACE_INLINE std::string JUnitSink::figures(const ImplementationResult& row) {
   if (row.time) {
     text += property("median_ns", number(row.time->median.count())) + property("spread", number(row.time->spread)) +
             property("samples", std::to_string(row.time->samples));
+    if (row.time->overhead) text += property("shown_ns", number(row.time->shown_median().count()));
     if (const auto& interval = row.time->interval)
       text += property("interval_low_ns", number(interval->low.count())) +
               property("interval_high_ns", number(interval->high.count()));

@@ -7,14 +7,17 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "pace/base/format.hpp"
 #include "pace/check/out_of_memory.hpp"
 #include "pace/gpu/capture.hpp"
 #include "pace/gpu/cuda/cache_settings.hpp"
+#include "pace/gpu/cuda/clock_overhead.hpp"
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/gpu/cuda/escape.hpp"
 #include "pace/gpu/cuda/facts.hpp"
@@ -41,6 +44,21 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
 
   /// Name of the GPU, such as `NVIDIA H200`.
   [[nodiscard]] std::string device_name() const override { return device_.name(); }
+
+  /// What the cold and the graph clock add to each call, measured once per process and GPU. Nothing for the other
+  /// clocks, and where it cannot be measured: memory does not suffice, or another profiler is attached.
+  [[nodiscard]] std::optional<ClockOverhead> overhead() override {
+    if (selected() != ClockChoice::cold && selected() != ClockChoice::graph) return std::nullopt;
+    static std::map<std::pair<c10::DeviceIndex, ClockChoice>, std::optional<ClockOverhead>> known;
+    const auto [found, is_new] = known.try_emplace({device_.index(), selected()});
+    if (!is_new) return found->second;
+    try {
+      found->second = measure_clock_overhead(device_, selected() == ClockChoice::cold);
+    } catch (const std::exception&) {
+      // The times are then shown as they were read. A lost device is found by whoever uses it next.
+    }
+    return found->second;
+  }
 
   /// Memory that LibTorch can still allocate on the GPU, in bytes.
   [[nodiscard]] std::optional<std::int64_t> available_memory() const override {

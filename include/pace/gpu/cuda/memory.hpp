@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "pace/gpu/cuda/device.hpp"
 #include "pace/result/result.hpp"
@@ -34,6 +35,32 @@ struct AllocationsSoFar {
   }
   return sum;
 }
+
+/// Bytes held of LibTorch's allocator on all GPUs together, each at its own peak, as callers requested them.
+class PeakOfAllocations {
+ public:
+  /// Begins to look, and resets the peak statistics of the allocator.
+  PeakOfAllocations() {
+    if (!c10::cuda::CUDACachingAllocator::get()->initialized()) return;
+    for (c10::DeviceIndex device = 0; device < c10::cuda::device_count(); ++device) {
+      c10::cuda::CUDACachingAllocator::resetPeakStats(device);
+      before_.push_back(requested(device).current);
+    }
+  }
+  /// The most since the construction, beyond what was held then.
+  [[nodiscard]] std::int64_t bytes() const {
+    std::int64_t sum = 0;
+    for (std::size_t device = 0; device < before_.size(); ++device)
+      sum += requested(static_cast<c10::DeviceIndex>(device)).peak - before_[device];
+    return sum;
+  }
+
+ private:
+  [[nodiscard]] static c10::CachingAllocator::Stat requested(c10::DeviceIndex device) {
+    return c10::cuda::CUDACachingAllocator::getDeviceStats(device).requested_bytes[detail::all_pools];
+  }
+  std::vector<std::int64_t> before_;
+};
 
 /// Measures the device memory of one call of `call()`, whose result is kept alive until the memory has been read.
 /// Resets the peak statistics of LibTorch's allocator.
