@@ -25,7 +25,7 @@ struct CommandLine {
   std::vector<loaders::Sweep> sweeps;
   std::optional<std::string> device;
   bool trust = false;
-  std::optional<double> speedup_at_least, no_slower_than, mean_no_slower_than;
+  std::optional<double> speedup_at_least, no_slower_than, mean_no_slower_than, peak_memory_at_most;
   check::CheckOptions check;
   /// Whether later calls may overwrite the outputs of earlier ones.
   bool reuses_outputs = false;
@@ -99,6 +99,8 @@ namespace detail {
         args::factor(line.no_slower_than)},
        {"--mean-no-slower-than", "the same of the mean, which outliers count in",
         args::factor(line.mean_no_slower_than)},
+       {"--peak-memory-at-most", "a call holds at most so many times the baseline's bytes at once, by a count",
+        args::factor(line.peak_memory_at_most)},
        {"--check", "how outputs are compared",
         args::choice(line.check.method, {{"allclose", check::CheckOptions::Method::allclose},
                                          {"cosine", check::CheckOptions::Method::cosine},

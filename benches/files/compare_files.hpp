@@ -25,6 +25,7 @@
 #include "pace/check/clone_input.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/compare/publish.hpp"
+#include "pace/gate/counts.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/result.hpp"
@@ -46,6 +47,7 @@ class FileComparison {
     if (line.speedup_at_least) expectations_.push_back(SpeedupAtLeast(*line.speedup_at_least));
     if (line.no_slower_than) expectations_.push_back(NoSlowerThan(*line.no_slower_than));
     if (line.mean_no_slower_than) expectations_.push_back(MeanNoSlowerThan(*line.mean_no_slower_than));
+    if (line.peak_memory_at_most) expectations_.push_back(PeakMemoryAtMost(*line.peak_memory_at_most));
   }
 
   /// Measures and publishes a case; a failure is a row. Returns nothing for a case that a dry run or `--case` passes

@@ -60,7 +60,7 @@ inline void print_plan(const CommandLine& line, const std::vector<ChosenModel>& 
 [[nodiscard]] inline int exit_code_of(const RowCounts& rows, const CommandLine& line, bool is_test,
                                       std::ostream& errors) {
   const auto& settings = line.settings;
-  const bool gate = line.gate || is_test || settings.no_slower_than.has_value() ||
+  const bool gate = line.gate || is_test || settings.no_slower_than || settings.peak_memory_at_most ||
                     ((has_statuses(settings.mode) || !line.models.empty()) && !settings.compat);
   using enum RowResult;
   const auto bad = rows.of(failed) + rows.of(unmeasured);

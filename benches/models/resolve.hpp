@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "benches/models/backend_names.hpp"
@@ -22,6 +24,11 @@ namespace detail {
 
 [[noreturn]] inline void refuse(const std::string& message) { throw InputError({}, message); }
 
+/// The limits that a back end is held to in performance runs, by their options.
+[[nodiscard]] inline std::vector<std::pair<std::string, std::optional<double>>> limits_of(const Settings& settings) {
+  return {{"--no-slower-than", settings.no_slower_than}, {"--peak-memory-at-most", settings.peak_memory_at_most}};
+}
+
 inline void resolve_mode(CommandLine& line, const args::Arguments& arguments) {
   auto& settings = line.settings;
   const std::vector<std::string> modes{"--performance", "--accuracy", "--tolerance", "--throughput"};
@@ -37,17 +44,18 @@ inline void resolve_mode(CommandLine& line, const args::Arguments& arguments) {
   if (arguments.has("--batch-invariant")) settings.mode = Mode::batch_invariance;
   if (own == "--find-batch-sizes") settings.mode = Mode::find_batch_size;
   if (own == "--log-operator-inputs") settings.mode = Mode::operator_inputs;
-  if (settings.no_slower_than && settings.mode != Mode::performance)
-    refuse("--no-slower-than: expected --performance beside it");
-  if (settings.compat && settings.no_slower_than)
-    refuse("--no-slower-than does not go with --compat, which proves nothing");
+  for (const auto& [option, limit] : limits_of(settings)) {
+    if (limit && settings.mode != Mode::performance) refuse(option + ": expected --performance beside it");
+    if (limit && settings.compat) refuse(option + " does not go with --compat, which proves nothing");
+  }
 }
 
 /// Throws InputError for a limit that no back end is held to, since eager is the baseline.
 inline void require_candidates(const Settings& settings) {
   const auto is_candidate = [](const std::string& backend) { return backend != "eager"; };
-  if (settings.no_slower_than && std::ranges::none_of(settings.backends, is_candidate))
-    refuse("--no-slower-than has nothing to judge: eager is the baseline; expected another --backend beside it");
+  for (const auto& [option, limit] : limits_of(settings))
+    if (limit && std::ranges::none_of(settings.backends, is_candidate))
+      refuse(option + " has nothing to judge: eager is the baseline; expected another --backend beside it");
 }
 
 inline void resolve_precision(CommandLine& line, const args::Arguments& arguments) {

@@ -45,7 +45,7 @@ struct Settings {
   bool collect_outputs = false;
   bool warm_peak_memory = false, deterministic = false;
   std::optional<bool> use_eval_mode = {};
-  std::optional<double> no_slower_than = {};
+  std::optional<double> no_slower_than = {}, peak_memory_at_most = {};
   std::optional<int> threads = {};
 
   // Accuracy.

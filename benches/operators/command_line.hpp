@@ -174,6 +174,9 @@ namespace detail {
               "--accuracy-checking)",
               args::factor(replay.no_slower_than))
            .by_default("10 on most of the shipped inputs, none on others"),
+       {"--peak-memory-at-most",
+        "fail a candidate of which a call holds more than this times the baseline's bytes at once, by a count",
+        args::factor(replay.peak_memory_at_most)},
        Option("--bwd",
               "the backward pass of each operator that has one: rows and guards are about gradients, which are "
               "compared; by default of eager and torchscript",

@@ -25,6 +25,7 @@
 #include "pace/base/message_parts.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/compare/comparison.hpp"
+#include "pace/gate/counts.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/result.hpp"
@@ -113,6 +114,7 @@ class BackendComparison {
 
   template <class Comparison>
   void expect(const OperatorCall& call, Comparison& comparison) const {
+    if (options_.peak_memory_at_most) comparison.expect(PeakMemoryAtMost(*options_.peak_memory_at_most));
     if (!options_.gates(call.name())) return;
     const auto guard = NoSlowerThan(*options_.no_slower_than);
     comparison.expect(options_.pass == Pass::backward ? guard.in_phase("backward") : guard);

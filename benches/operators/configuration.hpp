@@ -81,6 +81,10 @@ namespace detail {
   limit.imbue(std::locale::classic());
   if (options.no_slower_than) limit << *options.no_slower_than;
   all["--no-slower-than"] = limit.str();
+  std::ostringstream peak;
+  peak.imbue(std::locale::classic());
+  if (options.peak_memory_at_most) peak << *options.peak_memory_at_most;
+  all["--peak-memory-at-most"] = peak.str();
   return all;
 }
 

@@ -58,7 +58,10 @@ struct ReplayOptions {
   /// A candidate that is proven to take more than this many times the baseline's time fails. None: speed decides
   /// nothing.
   std::optional<double> no_slower_than;
-  /// Operators that are exempt from this: their speed is reported only.
+  /// A candidate fails of which a call holds more than this many times the baseline's bytes at once; none: that decides
+  /// nothing.
+  std::optional<double> peak_memory_at_most = {};
+  /// Operators whose speed is exempt from `no_slower_than`: their speed is reported only.
   std::set<std::string> reported;
   /// Directories of compiled packages to look in before compiling.
   std::vector<std::string> packages;

@@ -89,7 +89,8 @@ class Checked final : public operators::ReplayListener {
 /// The options given that ask something of outputs, or of times that only right outputs give a meaning.
 std::string asked_of_outputs() {
   std::string options;
-  for (const char* const option : {"--accuracy-checking", "--no-slower-than", "--instructions-at-most"}) {
+  for (const char* const option :
+       {"--accuracy-checking", "--no-slower-than", "--peak-memory-at-most", "--instructions-at-most"}) {
     if (!line.given.has(option)) continue;
     if (option == std::string_view("--accuracy-checking") && !line.replay.accuracy_only) continue;
     options += (options.empty() ? "" : " and ") + std::string(option);

@@ -26,6 +26,7 @@
 #include "benches/rows/refusal.hpp"
 #include "pace/base/message_parts.hpp"
 #include "pace/compare/publish.hpp"
+#include "pace/gate/counts.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/result/result.hpp"
@@ -114,6 +115,8 @@ class Replay {
                         .inputs = selected.samples[offset].text};
     if (options_.gates(selected.op->name))
       planned.expectations.push_back(NoSlowerThan(*options_.no_slower_than).describe());
+    if (options_.peak_memory_at_most)
+      planned.expectations.push_back(PeakMemoryAtMost(*options_.peak_memory_at_most).describe());
     const Options& measuring = run_context().options;
     // A count of instructions has neither rounds nor an audit.
     if (options_.counter) return planned;

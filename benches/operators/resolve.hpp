@@ -152,7 +152,8 @@ class Resolver {
     const auto named = split_list(replay_.backends, "--backends");
     if (line_.measure_nvfuser && std::ranges::find(named, fused) == named.end()) replay_.backends += ',' + fused;
     for (const auto& config : line_.inductor_configs) replay_.backends += ',' + aot::backend_of(config);
-    if (line_.given.has("--no-slower-than")) require_candidate("--no-slower-than");
+    for (const char* const limit : {"--no-slower-than", "--peak-memory-at-most"})
+      if (line_.given.has(limit)) require_candidate(limit);
   }
 
   /// The timer that replaces pace's own clock. Throws InputError for options that cannot be counted or timed,

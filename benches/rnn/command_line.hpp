@@ -42,6 +42,8 @@ struct CommandLine {
   std::optional<std::string> baseline;
   /// A candidate may take this many times the baseline's time.
   std::optional<double> no_slower_than;
+  /// A candidate's step may hold this many times the baseline's bytes at once.
+  std::optional<double> peak_memory_at_most;
   /// The sizes of convolutional networks' inputs; fastrnns has no options for them.
   std::int64_t images = 32, image_side = 224;
   /// default, on or off.
@@ -150,7 +152,7 @@ inline void refuse_with_compat(const args::Arguments& given) {
   const auto refuse = [&](const std::string& option, const char* why) {
     if (given.has(option)) throw InputError({}, option + " does not go together with --compat: " + why);
   };
-  for (const char* const option : {"--baseline-runner", "--no-slower-than"})
+  for (const char* const option : {"--baseline-runner", "--no-slower-than", "--peak-memory-at-most"})
     refuse(option, "fastrnns' loop runs one runner after another and compares none");
   for (const char* const option : {"--optimizer", "--optimizer-code", "--set-to-none"})
     refuse(option, "fastrnns' loop zeroes gradients in place and updates no parameters");
@@ -306,6 +308,9 @@ template <class Line>
            .by_default("cudnn on a GPU, aten on a CPU"),
        {"--no-slower-than", "fail a runner that is proven to take more than this times the baseline's time for a step",
         args::factor(line.no_slower_than)},
+       {"--peak-memory-at-most",
+        "fail a runner of which a step holds more than this times the baseline's bytes at once, by a count",
+        args::factor(line.peak_memory_at_most)},
        {"--compat",
         "fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, and "
         "with JSON no word of runners that fail",

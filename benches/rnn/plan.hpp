@@ -127,16 +127,16 @@ inline void check_baseline(const std::string& baseline, const std::vector<std::s
   return effects;
 }
 
-/// Throws InputError where every runner of `groups` is the baseline of its kind, so that --no-slower-than judges none.
+/// Throws InputError where every runner of `groups` is the baseline of its kind, so that `limit` judges none.
 inline void require_candidates(const std::vector<Group>& groups, const std::optional<std::string>& baseline,
-                               const Sizes& sizes) {
+                               const Sizes& sizes, const std::string& limit) {
   std::string alone;
   for (const Group& group : groups)
     for (const Family& family : plan_families(group.runners, baseline, sizes)) {
       if (!family.candidates.empty()) return;
       alone += (alone.empty() ? "" : ", ") + family.baseline.name;
     }
-  throw InputError({}, "--no-slower-than has nothing to judge: there are baselines alone (" + alone +
+  throw InputError({}, limit + " has nothing to judge: there are baselines alone (" + alone +
                            "); expected a runner that is compared with one of them");
 }
 

@@ -175,6 +175,7 @@ std::vector<BenchResult> compare(const Family& family, pace::benches::rnn::Model
     comparison.note(
         "cuDNN multiplies in TF32, LibTorch's own products are float32; --tf32 on or off treats them alike.");
   if (line.no_slower_than) comparison.expect(pace::NoSlowerThan(*line.no_slower_than));
+  if (line.peak_memory_at_most) comparison.expect(pace::PeakMemoryAtMost(*line.peak_memory_at_most));
   const auto result = comparison.run();
   CHECK_THAT(result, pace::AsExpected());
 
@@ -196,6 +197,8 @@ pace::PlannedCase planned_case(const Family& family) {
   planned.budget = options.budget + static_cast<double>(planned.implementations.size()) * options.warm_up;
   planned.audit = options.audit;
   if (line.no_slower_than) planned.expectations.push_back(pace::NoSlowerThan(*line.no_slower_than).describe());
+  if (line.peak_memory_at_most)
+    planned.expectations.push_back(pace::PeakMemoryAtMost(*line.peak_memory_at_most).describe());
   return planned;
 }
 
@@ -352,7 +355,8 @@ void resolve_options(pace::runner::SessionOptions& session) {
     for (const auto& group : groups) all.insert(all.end(), group.runners.begin(), group.runners.end());
     pace::benches::rnn::check_baseline(*line.baseline, all, sizes);
   }
-  if (line.no_slower_than) pace::benches::rnn::require_candidates(groups, line.baseline, sizes);
+  for (const char* const limit : {"--no-slower-than", "--peak-memory-at-most"})
+    if (given.has(limit)) pace::benches::rnn::require_candidates(groups, line.baseline, sizes, limit);
   pace::benches::rnn::refuse_without_effect(line, given, groups,
                                             pace::benches::rnn::effects_of(groups, line.baseline, sizes.device));
   if (!sizes.device.is_cuda())

@@ -1,16 +1,19 @@
 // The work of one call, counted: by hand in the comments.
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ATen/ops/add.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand_like.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/CPUAllocator.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -55,6 +58,87 @@ TEST_CASE("operators, allocations and bytes are counted while a counter lives") 
   const auto afterwards = at::mul(x, x);
   const CallCounter another;
   CHECK(another.counts() == CallCounts{});
+}
+
+/// The bytes of a tensor of so many floats.
+std::int64_t floats(std::int64_t number) { return 4 * number; }
+
+TEST_CASE("the peak is that of blocks held at once, by whichever thread, and blocks of before have no part") {
+  auto before = at::ones({1000});
+  at::Tensor kept;
+  {
+    const CallCounter counter;
+    CHECK(counter.counts().peak_bytes == 0);
+    {
+      const auto freed = at::empty({32});
+    }
+    CHECK(counter.counts().peak_bytes == floats(32));
+    before.reset();  // was no part of the peak, and makes no room in it
+    kept = at::empty({64});
+    CHECK(counter.counts().peak_bytes == floats(64));
+    at::Tensor elsewhere;
+    std::thread([&] { elsewhere = at::empty({100}); }).join();
+    CHECK(counter.counts().peak_bytes == floats(164));
+    std::thread([&] { elsewhere.reset(); }).join();
+    const auto after = at::empty({80});
+    CHECK(counter.counts().peak_bytes == floats(164));
+    kept.resize_({200});  // a larger block is there before the smaller one goes
+    CHECK(counter.counts().peak_bytes == floats(344));
+    CHECK(counter.counts().bytes_allocated == floats(32 + 64 + 100 + 80 + 200));
+  }
+  const CallCounter another;
+  CHECK(another.counts().peak_bytes == 0);
+  kept.reset();  // a block that an earlier counter has seen
+  const auto fresh = at::empty({8});
+  CHECK(another.counts().peak_bytes == floats(8));
+}
+
+TEST_CASE("blocks that are taken and freed without a tensor are counted, whichever deleter frees them") {
+  void* outlives = nullptr;
+  {
+    const CallCounter counter;
+    auto* const allocator = c10::GetCPUAllocator();
+    void* const block = allocator->raw_allocate(256);
+    allocator->raw_deallocate(block);
+    outlives = allocator->raw_allocate(64);
+    CHECK(counter.counts().peak_bytes == 256);
+  }
+  // Freed by LibTorch's own deleter, which the counter knows nothing of; the address may come again.
+  c10::GetCPUAllocator()->raw_deallocate(outlives);
+  const CallCounter another;
+  std::vector<at::Tensor> many;
+  for (int i = 0; i < 100; ++i) many.push_back(at::empty({16}));
+  CHECK(another.counts().peak_bytes == floats(1600));
+  many.clear();
+  const auto one = at::empty({16});
+  CHECK(another.counts().peak_bytes == floats(1600));
+}
+
+TEST_CASE(
+    "a candidate that holds less at once than the baseline passes a gate on peak memory, and one that holds more "
+    "fails") {
+  pace::test::FakeClock clock;
+  const auto result =
+      pace::compare("affine", at::randn({256}))
+          .options(few_rounds())
+          .baseline("two blocks", taking(clock, [](const at::Tensor& x) { return at::add(at::mul(x, x), x); }))
+          .candidate("one block", taking(clock, [](const at::Tensor& x) { return at::mul(x, x).add_(x); }))
+          .candidate("three blocks", taking(clock,
+                                            [](const at::Tensor& x) {
+                                              const auto square = at::mul(x, x), copy = square.clone();
+                                              return at::add(copy, x);
+                                            }))
+          .expect("two blocks", pace::Exactly(pace::Count::peak_bytes, floats(512)))
+          .expect("one block", pace::Exactly(pace::Count::peak_bytes, floats(256)))
+          .expect(pace::PeakMemoryAtMost(1))
+          .run(clock);
+  CHECK(result["two blocks"].judgements.at(0).verdict == Verdict::passed);
+  CHECK(result["one block"].judgements.at(0).verdict == Verdict::passed);
+  CHECK(result["one block"].judgements.at(1).verdict == Verdict::passed);
+  REQUIRE(result["three blocks"].judgements.size() == 1);
+  CHECK(result["three blocks"].judgements[0].verdict == Verdict::failed);
+  CHECK_THAT(result["three blocks"].judgements[0].message,
+             ContainsSubstring("takes at most 3072 bytes at once in one call, and 'two blocks' 2048 bytes"));
 }
 
 TEST_CASE("a fused expression is told from an unfused one") {

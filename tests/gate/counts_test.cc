@@ -5,6 +5,8 @@
 #include <limits>
 #include <optional>
 
+#include <catch2/matchers/catch_matchers_string.hpp>
+
 #include "pace/catch2.hpp"
 #include "tests/gate/rows.hpp"
 
@@ -35,6 +37,48 @@ TEST_CASE("a count passes up to its limit and fails beyond it, and the message n
   CHECK(pace::AtMost(pace::Count::bytes_allocated, 4096).judge(row).verdict == Verdict::passed);
   CHECK(pace::AtMost(pace::Count::bytes_allocated, 4095).judge(row).message ==
         "'fused' allocates 4096 bytes in one call, 1 more than expected (at most 4095 bytes)");
+}
+
+pace::ImplementationResult with_peak(std::int64_t own, std::optional<std::int64_t> of_baseline) {
+  auto row = counted(3, 2, 8192);
+  row.counts->peak_bytes = own;
+  row.context.baseline = "eager";
+  row.context.baseline_peak_bytes = of_baseline;
+  return row;
+}
+
+TEST_CASE("a peak is a count, and absent where equal calls differ in it") {
+  auto row = with_peak(4096, {});
+  CHECK(pace::AtMost(pace::Count::peak_bytes, 4096).judge(row).verdict == Verdict::passed);
+  CHECK(pace::AtMost(pace::Count::peak_bytes, 4095).judge(row).message ==
+        "'fused' takes 4096 peak bytes in one call, 1 more than expected (at most 4095 peak bytes)");
+  row.counts->peak_bytes.reset();
+  row.why_uncounted = "the peaks of its calls differ";
+  const auto open = pace::AtMost(pace::Count::peak_bytes, 4096).judge(row);
+  CHECK(open.verdict == Verdict::invalid);
+  CHECK_THAT(open.message, Catch::Matchers::ContainsSubstring("the peaks of its calls differ"));
+  CHECK(pace::AtMost(pace::Count::allocations, 2).judge(row).verdict == Verdict::passed);
+}
+
+TEST_CASE("a peak is held against the baseline's to the byte, and a baseline of none allows none") {
+  const auto limit = pace::PeakMemoryAtMost(1.5);
+  CHECK(limit.describe() == "peak memory of at most 1.50000x the baseline's");
+  CHECK(limit.judge(with_peak(1500, 1000)).message ==
+        "'fused' takes at most 1500 bytes at once in one call, and 'eager' 1000 bytes (at most 1.50000x of that "
+        "allowed)");
+  CHECK(limit.judge(with_peak(1501, 1000)).verdict == Verdict::failed);
+  CHECK_THAT(limit.judge(with_peak(1501, 1000)).message,
+             Catch::Matchers::ContainsSubstring("more than 1.50000x of that") &&
+                 Catch::Matchers::ContainsSubstring("try: free what it no longer needs"));
+  CHECK(limit.judge(with_peak(0, 0)).verdict == Verdict::passed);
+  CHECK(limit.judge(with_peak(1, 0)).verdict == Verdict::failed);
+  CHECK(limit.judge(with_peak(1, {})).verdict == Verdict::invalid);
+  CHECK(limit.judge(counted(1, 1, 1)).verdict == Verdict::invalid);
+  auto baseline = with_peak(1, 1);
+  baseline.is_baseline = true;
+  CHECK(limit.judge(baseline).verdict == Verdict::invalid);
+  for (const double wrong : {0.0, -1.0, std::numeric_limits<double>::quiet_NaN()})
+    CHECK_THROWS_AS(pace::PeakMemoryAtMost(wrong), pace::Error);
 }
 
 TEST_CASE("an exact count fails on both sides") {

@@ -56,6 +56,13 @@ class Verdicts(unittest.TestCase):
         with self.assertRaisesRegex(pace.Error, "no count 'calls'; expected one of 'operator_calls'"):
             pace.at_most("calls", 1)
 
+    def test_peak_memory(self):
+        whole = compared(lambda x: x.add(x)).expect("mine", pace.peak_memory_at_most(1)).run()
+        self.assertTrue(whole.as_expected(), whole.message)
+        copying = compared(lambda x: x.clone().add(x)).expect("mine", pace.peak_memory_at_most(1)).run()
+        self.assertIn("bytes at once in one call", copying.message)
+        self.assertIsNone(whole["mine"].clock_overhead)
+
     def test_a_function_of_the_user_compares(self):
         result = compared(lambda x: x.mul(3)).compare_outputs(lambda expected, actual: None).run()
         self.assertEqual(result["mine"].outcome, "measured")

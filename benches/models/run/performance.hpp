@@ -21,6 +21,7 @@
 #include "benches/models/run/varying_batch.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/compare/comparison.hpp"
+#include "pace/gate/counts.hpp"
 #include "pace/gate/times.hpp"
 #include "pace/report/text.hpp"
 #include "pace/run/run_context.hpp"
@@ -217,6 +218,8 @@ inline void randomize_in_place(const torch::jit::Stack& inputs) {
   }
   if (settings.no_slower_than && std::ranges::any_of(candidates, &Candidate::usable))
     comparison.expect(NoSlowerThan(*settings.no_slower_than));
+  if (settings.peak_memory_at_most && std::ranges::any_of(candidates, &Candidate::usable))
+    comparison.expect(PeakMemoryAtMost(*settings.peak_memory_at_most));
   return comparison.run();
 }
 

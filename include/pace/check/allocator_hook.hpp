@@ -4,14 +4,86 @@
 #include <c10/core/Allocator.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <unordered_map>
+#include <utility>
 
 #include "pace/base/error.hpp"
 #include "pace/check/poison_pattern.hpp"
 
 namespace pace::check::detail {
+
+/// Blocks that were taken while something counted. Each has a deleter that finds it here, so that the bytes held at
+/// once are known exactly, in whichever thread a block is taken or freed. Blocks outlive the counting; there is one
+/// object, which is never destroyed.
+class CountedBlocks {
+ public:
+  [[nodiscard]] static CountedBlocks& instance() {
+    static auto* const only = new CountedBlocks;
+    return *only;
+  }
+
+  /// Begins to count: earlier blocks count neither while they are held nor when they are freed.
+  void begin() {
+    const std::lock_guard lock(mutex_);
+    ++generation_;
+    held_ = peak_ = 0;
+  }
+  /// Most bytes held at once since begin().
+  [[nodiscard]] std::int64_t peak() {
+    const std::lock_guard lock(mutex_);
+    return peak_;
+  }
+
+  /// Returns a block of the same memory that gives `base` back when it is freed.
+  [[nodiscard]] c10::DataPtr take(c10::DataPtr base, std::size_t bytes) {
+    void* const at = base.mutable_get();
+    const c10::Device device = base.device();
+    const std::lock_guard lock(mutex_);
+    Block& block = blocks_[at];
+    if (block.base.get() != nullptr) {
+      // Freed by the base's own deleter, by a caller of raw_deallocate(): the address would not be here again
+      // otherwise.
+      static_cast<void>(block.base.release_context());
+      forget(block);
+    }
+    block = {std::move(base), static_cast<std::int64_t>(bytes), generation_};
+    held_ += block.bytes;
+    peak_ = std::max(peak_, held_);
+    return {at, at, &free, device};
+  }
+
+  /// Deleter of blocks from take(). Returns whether `at` is one; otherwise nothing was freed.
+  static bool free_if_known(void* at) {
+    CountedBlocks& all = instance();
+    c10::DataPtr base;  // freed after the lock
+    const std::lock_guard lock(all.mutex_);
+    const auto found = all.blocks_.find(at);
+    if (found == all.blocks_.end()) return false;
+    all.forget(found->second);
+    base = std::move(found->second.base);
+    all.blocks_.erase(found);
+    return true;
+  }
+
+ private:
+  struct Block {
+    c10::DataPtr base = {};
+    std::int64_t bytes = 0, generation = 0;
+  };
+  static void free(void* at) { static_cast<void>(free_if_known(at)); }
+  void forget(const Block& block) {
+    if (block.generation == generation_) held_ -= block.bytes;
+  }
+
+  std::mutex mutex_;
+  std::unordered_map<void*, Block> blocks_;
+  std::int64_t held_ = 0, peak_ = 0, generation_ = 0;
+};
 
 /// Current users of poisoning and of counting, and the counts so far.
 struct HookState {
@@ -19,7 +91,8 @@ struct HookState {
   std::atomic<std::int64_t> allocations = 0, bytes = 0;
 };
 
-/// Allocates by `base`. The deleter of `base` frees the memory, which may outlive this allocator.
+/// Allocates by `base`. The deleter of `base` frees the memory, which may outlive this allocator; that of a counted
+/// block calls it.
 class HookingAllocator final : public c10::Allocator {
  public:
   HookingAllocator(c10::Allocator* base, HookState& state, HookingAllocator* older)
@@ -31,17 +104,25 @@ class HookingAllocator final : public c10::Allocator {
   c10::DataPtr allocate(std::size_t bytes) override {
     c10::DataPtr data = base_->allocate(bytes);
     if (data.get() == nullptr) return data;
-    if (state_.counting.load(std::memory_order_relaxed) > 0) {
-      state_.allocations.fetch_add(1, std::memory_order_relaxed);
-      state_.bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
-    }
     if (state_.poisoning.load(std::memory_order_relaxed) > 0) poison_memory(data.mutable_get(), bytes);
-    return data;
+    if (state_.counting.load(std::memory_order_relaxed) == 0) return data;
+    state_.allocations.fetch_add(1, std::memory_order_relaxed);
+    state_.bytes.fetch_add(static_cast<std::int64_t>(bytes), std::memory_order_relaxed);
+    return CountedBlocks::instance().take(std::move(data), bytes);
   }
   [[nodiscard]] bool is_simple_data_ptr(const c10::DataPtr& data) const override {
     return base_->is_simple_data_ptr(data);
   }
-  [[nodiscard]] c10::DeleterFnPtr raw_deleter() const override { return base_->raw_deleter(); }
+  [[nodiscard]] c10::DeleterFnPtr raw_deleter() const override {
+    const auto of_base = base_->raw_deleter();
+    if (of_base == nullptr) return nullptr;
+    // A deleter has no state: that of the allocator asked last frees blocks that were not counted.
+    static std::atomic<c10::DeleterFnPtr> others = nullptr;
+    others = of_base;
+    return [](void* at) {
+      if (!CountedBlocks::free_if_known(at)) others.load()(at);
+    };
+  }
   void copy_data(void* to, const void* from, std::size_t bytes) const override { base_->copy_data(to, from, bytes); }
 
   [[nodiscard]] c10::Allocator* base() const { return base_; }

@@ -85,7 +85,46 @@ namespace gate {
           .message = MessageParts{figures, "the counts lie on both sides of " + limit}.text()};
 }
 
+/// A number of bytes in full, since a gate may be about one of them: `4096 bytes`.
+[[nodiscard]] inline std::string bytes_text(std::int64_t bytes) {
+  return std::to_string(bytes) + (bytes == 1 ? " byte" : " bytes");
+}
+
+[[nodiscard]] inline Judgement judge_peak(double ratio, const ImplementationResult& row) {
+  const std::string own = '\'' + row.name + '\'', reference = '\'' + row.context.baseline + '\'';
+  const auto invalid = [](const std::string& what, const std::string& why, const std::string& remedy = "") {
+    return Judgement{.verdict = Verdict::invalid, .message = MessageParts{what, why, remedy}.text()};
+  };
+  const auto found = peak_of_call(row);
+  if (!found)
+    return invalid(own + " has no count of peak bytes",
+                   row.why_uncounted.empty() ? "it was not counted" : row.why_uncounted);
+  if (row.is_baseline)
+    return invalid(own + " has no ratio of peak memory", "it is the baseline itself", "state it of a candidate");
+  if (!row.context.baseline_peak_bytes)
+    return invalid(own + " has no ratio of peak memory", "the peak of " + reference + " was not counted");
+  const std::int64_t baseline = *row.context.baseline_peak_bytes;
+  const std::string limit = format_significant(ratio, 6) + 'x';
+  const std::string figures = own + " takes at most " + bytes_text(*found) + " at once in one call, and " + reference +
+                              ' ' + bytes_text(baseline);
+  if (static_cast<double>(*found) <= ratio * static_cast<double>(baseline))
+    return {.verdict = Verdict::passed, .message = figures + " (at most " + limit + " of that allowed)"};
+  return {.verdict = Verdict::failed,
+          .message = MessageParts{figures + ", more than " + limit + " of that", "",
+                                  "free what it no longer needs, or allow more"}
+                         .text()};
+}
+
 }  // namespace gate
+
+PACE_INLINE Expectation PeakMemoryAtMost(double ratio) {
+  if (!(ratio > 0) || !std::isfinite(ratio))
+    throw Error("a ratio of peak memory must be a positive number; found " + format_significant(ratio, 6));
+  return Expectation(
+      Expectation::Rule{.description = "peak memory of at most " + format_significant(ratio, 6) + "x the baseline's",
+                        .judge = [ratio](const ImplementationResult& row) { return gate::judge_peak(ratio, row); },
+                        .of_whole_iterations = true});
+}
 
 PACE_INLINE Expectation InstructionsAtMost(double ratio) {
   if (!(ratio > 0) || !std::isfinite(ratio))

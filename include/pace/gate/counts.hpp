@@ -15,6 +15,7 @@ enum class Count {
   operator_calls,    ///< calls of LibTorch's operators, without calls inside of operators
   allocations,       ///< blocks taken from LibTorch's allocators, outputs included
   bytes_allocated,   ///< bytes of these blocks together, also if the call frees them
+  peak_bytes,        ///< most bytes of these blocks that are held at once
   kernels,           ///< kernels that run on a GPU, however they are launched
   launches,          ///< kernels and graphs that the host launches
   synchronisations,  ///< waits of the host for the device, a stream or an event
@@ -40,6 +41,10 @@ template <std::int64_t CallCounts::* which>
   if (!row.counts) return std::nullopt;
   return *row.counts.*which;
 }
+/// Returns the most bytes held at once in one call; absent if it was not counted, or if calls differ in it.
+[[nodiscard]] inline std::optional<std::int64_t> peak_of_call(const ImplementationResult& row) {
+  return row.counts ? row.counts->peak_bytes : std::nullopt;
+}
 /// Returns a count from ImplementationResult::device_counts; absent if nothing was counted.
 template <std::int64_t DeviceCounts::* which>
 [[nodiscard]] std::optional<std::int64_t> count_on_device(const ImplementationResult& row) {
@@ -58,6 +63,7 @@ inline constexpr CountEntry count_entries[] = {
      count_of_call<&CallCounts::operator_calls>},
     {Count::allocations, "makes", "allocation", "allocations", false, count_of_call<&CallCounts::allocations>},
     {Count::bytes_allocated, "allocates", "byte", "bytes", false, count_of_call<&CallCounts::bytes_allocated>},
+    {Count::peak_bytes, "takes", "peak byte", "peak bytes", false, peak_of_call},
     {Count::kernels, "runs", "kernel", "kernels", true, count_on_device<&DeviceCounts::kernels>},
     {Count::launches, "makes", "launch", "launches", true, count_on_device<&DeviceCounts::launches>},
     {Count::synchronisations, "makes", "synchronisation", "synchronisations", true,
@@ -74,6 +80,9 @@ inline constexpr CountEntry count_entries[] = {
 [[nodiscard]] Expectation AtMost(Count count, std::int64_t limit);
 /// Expects a count of exactly `number` in one call; otherwise as AtMost().
 [[nodiscard]] Expectation Exactly(Count count, std::int64_t number);
+/// Expects one call to hold at most `ratio` times as many bytes at once as the baseline's (Count::peak_bytes): `passed`
+/// or `failed`, and `invalid` if either was not counted. Throws Error unless `ratio` is a positive number.
+[[nodiscard]] Expectation PeakMemoryAtMost(double ratio);
 /// Expects one call to execute at most `ratio` times the baseline's instructions (ImplementationResult::instructions).
 /// The verdict is `passed` or `failed` if all counts agree on it, `undecided` if they do not, and `invalid` if nothing
 /// was counted. Throws Error unless `ratio` is a positive number.

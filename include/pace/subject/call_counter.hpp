@@ -17,7 +17,8 @@ namespace pace::detail {
 
 /// Counts from construction on, in all threads. Counts operators that go through LibTorch's dispatcher, but not those
 /// they call, which differ between versions. Counts memory of LibTorch's allocators on CPU and GPU, but not a kernel's
-/// malloc. Not for timed code. One at a time.
+/// malloc. The peak is that of blocks taken meanwhile; a GPU's is less where the call frees blocks from before. Not for
+/// timed code. One at a time.
 class CallCounter {
  public:
   CallCounter() {
@@ -26,6 +27,7 @@ class CallCounter {
     operators() = 0;
     memory.state().allocations = 0;
     memory.state().bytes = 0;
+    check::detail::CountedBlocks::instance().begin();
     device_before_ = device_allocations();
     handle_ = at::addGlobalCallback(at::RecordFunctionCallback(&enter, &leave));
   }
@@ -41,7 +43,8 @@ class CallCounter {
     const auto& memory = check::detail::AllocatorHook::instance().state();
     const auto device = device_allocations();
     return {operators(), memory.allocations + device.count - device_before_.count,
-            memory.bytes + device.bytes - device_before_.bytes};
+            memory.bytes + device.bytes - device_before_.bytes,
+            check::detail::CountedBlocks::instance().peak() + device_peak()};
   }
 
  private:
@@ -55,6 +58,14 @@ class CallCounter {
     return {count, bytes};
 #else
     return {};
+#endif
+  }
+  /// Most bytes held at once on each GPU, added up.
+  [[nodiscard]] std::int64_t device_peak() const {
+#ifdef PACE_CUDA
+    return device_peak_.bytes();
+#else
+    return 0;
 #endif
   }
   [[nodiscard]] static std::atomic<std::int64_t>& operators() {
@@ -78,6 +89,9 @@ class CallCounter {
     if (is_operator(called)) --depth();
   }
 
+#ifdef PACE_CUDA
+  cuda::PeakOfAllocations device_peak_;
+#endif
   Allocations device_before_;
   at::CallbackHandle handle_ = at::INVALID_CALLBACK_HANDLE;
 };
