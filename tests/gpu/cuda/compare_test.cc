@@ -103,6 +103,20 @@ TEST_CASE("four timing modes, checked, with memory and what the driver told") {
   CHECK(result["two passes"].device_memory->peak == 2 * (8 << 20) * 4);
   CHECK(result["once"].counts->bytes_allocated >= (8 << 20) * 4);
   CHECK(result["two passes"].counts->bytes_allocated >= 2 * (8 << 20) * 4);
+  // Numbers become tensors of a few bytes on the CPU.
+  const std::int64_t block = (8 << 20) * 4, numbers = 1000;
+  const auto peak = [&](const char* name) { return result[name].counts->peak_bytes.value_or(0); };
+  CHECK((peak("once") >= block && peak("once") < block + numbers));
+  CHECK((peak("two passes") >= 2 * block && peak("two passes") < 2 * block + numbers));
+  for (const char* const name : {"cold", "graph"}) {
+    CAPTURE(name);
+    const auto& time = mode(result["once"], name).time;
+    REQUIRE(time->overhead);
+    CHECK(time->overhead->added > pace::Nanoseconds(0));
+    CHECK(time->shown_median() == time->median - time->overhead->added);
+  }
+  for (const char* const name : {"hot", "host"}) CHECK_FALSE(mode(result["once"], name).time->overhead);
+  CHECK(result["once"].time->overhead);
   REQUIRE(result["once"].share_of_peak);
   CHECK(*result["once"].share_of_peak > 0);
   REQUIRE(result.conditions.gpu);

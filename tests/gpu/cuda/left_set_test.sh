@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Variables that were left set: times that they change have no verdict and are not shown, graphs that they forbid are
+# refused in words, and every results file has them.
+#
+#   left_set_test.sh PROGRAM
+set -uo pipefail
+program=$1
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/left_set.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+# The program is started by hand: Bazel's files are this test's.
+unset XML_OUTPUT_FILE TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE TEST_PREMATURE_EXIT_FILE \
+  TEST_UNDECLARED_OUTPUTS_DIR TEST_TIMEOUT BAZEL_TEST TEST_SRCDIR
+
+failures=0
+check() { # WHAT COMMAND...
+  local what=$1
+  shift
+  if "$@"; then echo "as expected: $what"; else echo "NOT as expected: $what"; failures=$((failures + 1)); fi
+}
+# run VARIABLE=VALUE OPTION...: sets `code`; what it prints is in $work/out.
+run() {
+  local set=$1
+  shift
+  env "$set" "$program" --verbose --json "$work/a.json" "$@" >"$work/out" 2>&1
+  code=$?
+  cat "$work/out"
+}
+says() { tr '\n' ' ' <"$work/out" | tr -s ' ' | grep -q "$1"; }
+
+run NOTHING=1
+if grep -q "every test was skipped" "$work/out"; then
+  echo "skipped: no GPU"
+  exit 4
+fi
+check "without any the claim passes (exit code $code)" test "$code" -eq 0
+check "hot times are shown" says "hot [0-9.]* us"
+
+run CUDA_LAUNCH_BLOCKING=1
+check "a claim about graphs passes (exit code $code)" test "$code" -eq 0
+check "hot times are not shown" says "no hot: CUDA_LAUNCH_BLOCKING is set"
+check "host times are not shown" says "no host: CUDA_LAUNCH_BLOCKING is set"
+check "graph times are" says "graph [0-9.]* us"
+check "the head of the table warns" says "Caution: CUDA_LAUNCH_BLOCKING=1: the host waits for each kernel"
+check "the file has it" grep -q '"variables":{[^}]*"CUDA_LAUNCH_BLOCKING":"1"' "$work/a.json"
+
+run CUDA_LAUNCH_BLOCKING=1 --clock hot
+check "a claim about launches does not pass (exit code $code)" test "$code" -eq 42
+check "it is undecided, with the variable and what to do" \
+  says "undecided: .*CUDA_LAUNCH_BLOCKING is set.*try: unset CUDA_LAUNCH_BLOCKING"
+
+run PYTORCH_NO_CUDA_MEMORY_CACHING=1
+check "without a cache of memory nothing is measured in graphs (exit code $code)" test "$code" -eq 42
+check "the error names the variable and what to do" \
+  says "PYTORCH_NO_CUDA_MEMORY_CACHING is set, so LibTorch allocates from the driver.*try: unset"
+
+run PYTORCH_NO_CUDA_MEMORY_CACHING=1 --clock hot
+check "by launches it has no verdict (exit code $code)" test "$code" -eq 42
+check "for the same reason" says "undecided: .*PYTORCH_NO_CUDA_MEMORY_CACHING is set, so each allocation waits"
+check "and graph times are missing" says "no graph: .*PYTORCH_NO_CUDA_MEMORY_CACHING is set"
+exit $((failures > 0))
