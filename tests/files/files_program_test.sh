@@ -30,6 +30,12 @@ compares --trust --baseline $pair.pt --candidate $pair.pt2 --candidate $pair.pt 
 ends_with 0; shows "1 case, 3 implementations: 3 measured"; shows "two_layers.pt2 over two_layers.pt:"; shows "two_layers.pt (2)"
 holds "$work/results.json" '"name": ?"two_layers.pt2"'
 
+case="a limit on the memory that a call holds at once"
+compares --trust --baseline $pair.pt --candidate $pair.pt --inputs $inputs --peak-memory-at-most 1
+ends_with 0; shows "2 measured"
+compares --trust --baseline $pair.pt --candidate $pair.pt --inputs $inputs --peak-memory-at-most 0.1
+ends_with 42; shows "bytes at once in one call, and 'two_layers.pt'"
+
 case="code of files runs only with --trust"
 compares --baseline $pair.pt --candidate $files/classifier.aot.pt2 --inputs $inputs
 refuses "--trust was not given: $pair.pt holds a program in TorchScript"; shows "classifier.aot.pt2 holds compiled code"

@@ -150,6 +150,7 @@ TEST_CASE("each option has an effect") {
       {{"--deterministic"}, [](const auto& l) { return l.settings.deterministic; }},
       {{"--tf32=off"}, [](const auto& l) { return l.settings.tf32 == "off"; }},
       {{"--no-slower-than=1.1"}, [](const auto& l) { return l.settings.no_slower_than == 1.1; }},
+      {{"--peak-memory-at-most=1.1"}, [](const auto& l) { return l.settings.peak_memory_at_most == 1.1; }},
       {{"--confidence=0.9"}, [](const auto& l) { return l.measuring.confidence == 0.9; }},
       {{"--alpha=0.1", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.alpha == 0.1; }},
       {{"--beta=0.2", "--no-slower-than=2"}, [](const auto& l) { return l.measuring.beta == 0.2; }},
@@ -314,6 +315,7 @@ TEST_CASE("options that do not go together are refused") {
   bad({"--profiler-trace-name=n"}, "--profiler-trace-name: expected --export-profiler-trace beside it");
   bad({"--no-slower-than=2", "--backend=eager"}, "--no-slower-than has nothing to judge: eager is the baseline");
   bad({"--no-slower-than=2", "--nothing"}, "--no-slower-than has nothing to judge: eager is the baseline");
+  bad({"--peak-memory-at-most=2", "--nothing"}, "--peak-memory-at-most has nothing to judge: eager is the baseline");
   CHECK(parse({"--no-slower-than=2", "--backend=eager,torchscript"}).settings.no_slower_than == 2);
   bad({"--output=/o.csv", "--output-directory=d"}, "--output-directory does not go with --output /o.csv");
   bad({"--disable-output", "--retain-output"}, "--retain-output has no meaning here; expected no --disable-output");
@@ -332,6 +334,9 @@ TEST_CASE("options that do not go together are refused") {
   bad({"--rows-to=r"}, "--rows-to: expected --only beside it");
   bad({"--rows-of=cpu"}, "--rows-of: expected --rows-to beside it");
   bad({"--compat", "--no-slower-than=1"}, "--no-slower-than does not go with --compat");
+  bad({"--compat", "--peak-memory-at-most=1"}, "--peak-memory-at-most does not go with --compat");
+  refuses({"--accuracy", "--inference", "--peak-memory-at-most=1"},
+          "--peak-memory-at-most: expected --performance beside it");
   refuses({"--accuracy", "--inference", "--no-slower-than=1"}, "--no-slower-than: expected --performance beside it");
   const std::string nothing =
       "--no-slower-than has nothing to judge: eager is the baseline; expected another --backend";

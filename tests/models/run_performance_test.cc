@@ -339,6 +339,18 @@ TEST_CASE("back ends that fail, each in its own way, and leave the others alone"
   }
 }
 
+TEST_CASE("a limit on peak memory is judged beside no guard, and its row fails by it", "[models]") {
+  const auto entry = pace::test::small_net();
+  auto settings = quick({"torchscript"});
+  for (const double limit : {1000.0, 0.001}) {
+    CAPTURE(limit);
+    settings.peak_memory_at_most = limit;
+    const auto row = run(entry, settings).at(0);
+    INFO(row.message);
+    REQUIRE(row.result == (limit > 1 ? RowResult::passed : RowResult::failed));
+  }
+}
+
 TEST_CASE("a guard is passed, undecided or failed, and so is its row", "[models]") {
   const auto entry = pace::test::small_net();
   auto settings = quick({"torchscript"});

@@ -64,8 +64,16 @@ for backends in eager torchscript; do
   run --inp-file "$work/good.txt" --backends "$backends" --no-slower-than 1.01; fails
   says "--no-slower-than has nothing to judge: --backends names the baseline alone ('$backends')"
 done
+run --inp-file "$work/good.txt" --backends eager --peak-memory-at-most 1; fails
+says "--peak-memory-at-most has nothing to judge: --backends names the baseline alone ('eager')"
 run --inp-file "$work/good.txt" --backends eager; succeeds
 run --inp-file "$work/good.txt" --no-slower-than 100 --allow-undecided on; succeeds
+
+case="a candidate holds as much memory at once as eager does, and not a tenth of it"
+run --inp-file "$work/good.txt" --peak-memory-at-most 1 --no-slower-than 100 --allow-undecided on; succeeds
+run --inp-file "$work/good.txt" --peak-memory-at-most 0.1 --no-slower-than 100 --allow-undecided on
+((code == 42)) || complain "exit code $code"
+says "bytes at once in one call, and 'eager'"
 
 case="no time at all is no failure, and nothing measured"
 run --inp-file "$work/good.txt" --time-limit 1e-9

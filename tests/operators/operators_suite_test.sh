@@ -120,7 +120,7 @@ trace=("$work/trace.json")
 holds "${trace[0]}" iter_1; holds "${trace[0]}" rep_0; holds "${trace[0]}" model_1
 
 case="options that say nothing in their mode are refused, and name both"
-for option in "--backends eager" "--category softmax" "--no-slower-than 2" "--budget 1" "--warm-up 1" "--processes 2" \
+for option in "--backends eager" "--category softmax" "--no-slower-than 2" "--peak-memory-at-most 2" "--budget 1" "--warm-up 1" "--processes 2" \
   "--save-baseline $work/b.json" "--clock wall" "--max-interference 0.5" "--fuser none" "--least-duration 1" \
   "--check-seed 3" "--isolate sides" "--tag short" "--audit strict"; do
   run --compat new --device cpu $option; expect_code 1; says "${option% *} has no meaning with --compat"
@@ -132,7 +132,7 @@ done
 for option in "--clock wall" "--mode-share 0.1" "--profile" "--inductor-config simd" "--isolate sides"; do
   run --bwd $option; expect_code 1; says "${option% *} has no meaning with --bwd"
 done
-for option in "--repeats 2" "--no-slower-than 2" "--clock wall" "--accuracy-checking" "--profile" \
+for option in "--repeats 2" "--no-slower-than 2" "--peak-memory-at-most 2" "--clock wall" "--accuracy-checking" "--profile" \
   "--audit strict"; do
   run --compat operator_benchmark $option; expect_code 1
   says "${option% *} has no meaning with --compat operator_benchmark"

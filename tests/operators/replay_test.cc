@@ -485,6 +485,22 @@ TEST_CASE("a guard on speed is judged for every candidate") {
   CHECK(result["bad"].judgements.at(0).verdict == pace::Verdict::failed);
 }
 
+TEST_CASE("a limit on peak memory is judged for every candidate, of operators whose speed is only reported as well") {
+  Fixture fixture("Operator: aten.relu.default\ncnt: 1, ((T([64], f32),), {})\n");
+  operators::ReplayOptions options;
+  options.backends = "eager,good";
+  options.reported = {"aten.relu.default"};
+  for (const double limit : {1000.0, 0.001}) {
+    CAPTURE(limit);
+    options.peak_memory_at_most = limit;
+    const auto result = fixture.run(options).at(0);
+    CHECK(result["eager"].judgements.empty());
+    REQUIRE(result["good"].judgements.size() == 1);
+    INFO(result["good"].judgements[0].message);
+    CHECK(result["good"].judgements[0].verdict == (limit > 1 ? pace::Verdict::passed : pace::Verdict::failed));
+  }
+}
+
 TEST_CASE("an operator whose speed is only reported has no guard on speed") {
   Fixture fixture(
       "Operator: aten.relu.default\n"

@@ -319,6 +319,8 @@ TEST_CASE("with --compat, options that fastrnns' loop does not have are refused 
                 " does not go together with --compat: fastrnns' loop zeroes gradients in place and updates "
                 "no parameters");
   }
+  REQUIRE_THAT(why("--peak-memory-at-most=1.1"),
+               StartsWith("--peak-memory-at-most does not go together with --compat: "));
   REQUIRE_THAT(why("--no-slower-than=1.1"), StartsWith("--no-slower-than does not go together with --compat: "));
   for (const char* const each : {"--budget", "--warm-up", "--json", "--csv", "--junit", "--baseline", "--save-baseline",
                                  "--processes", "--resume", "--seed", "--time-limit", "--max-rounds", "--clock"}) {

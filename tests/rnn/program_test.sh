@@ -163,6 +163,9 @@ touch "$work/file"
 run --group rnns --rnns py --log-operator-inputs "$work/file"; fails; says "--log-operator-inputs: cannot write to the folder"
 run --group rnns --rnns aten --no-slower-than 1.1; fails
 says "--no-slower-than has nothing to judge: there are baselines alone (aten); expected a runner"
+run --group rnns --rnns aten --peak-memory-at-most 1.1; fails
+says "--peak-memory-at-most has nothing to judge: there are baselines alone (aten); expected a runner"
+run --group rnns --rnns py --nloops 4 --peak-memory-at-most 0.001 --max-interference 1; fails; says "bytes at once in one call"
 run --group rnns --rnns py --no-slower-than inf; fails; says "--no-slower-than: invalid value 'inf'"
 for options in "--group rnns --cnns resnet18" "--group cnns --rnns py" "--group rnns --rnns py --packages $work" \
   "--group rnns --rnns py --print-json --sep x" "--group rnns --rnns py --cuda-pointwise-loop-level 1" \

@@ -41,8 +41,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// Readings of the time that `clock` adds to a call: one for each round, as measure_overhead() takes them. Throws Error
-/// if the profiler sees no kernel, as where another profiler is attached to the process.
+/// Readings of the time that `clock` adds to a call: the times of samples of `short_kernel` by `clock` less those by
+/// `profiler`, which must be both cold or both hot; one for each round.
+///
+/// `short_kernel` must be a subject of exactly one kernel of a few microseconds that fills the device and writes some
+/// megabytes: a kernel must drain and make its writes visible before the next one starts, and a kernel that does next
+/// to nothing shows little of that (0.05 us instead of 0.35 us on the H200). The difference is added to every call and,
+/// in a graph, where all kernels follow each other at the same distance, to every further kernel.
+///
+/// Both clocks take `rounds` samples of `calls` calls in turns, after an untimed sample each. The same rest precedes
+/// each sample, since a device that has been idle has another clock rate than a busy one. Throws Error if the profiler
+/// sees no kernel, as where another profiler is attached to the process.
 [[nodiscard]] inline std::vector<Nanoseconds> readings_of_overhead(timing::Clock& clock, timing::Clock& profiler,
                                                                    timing::Subject& short_kernel, std::size_t rounds,
                                                                    std::int64_t calls) {
@@ -59,9 +68,8 @@ namespace detail {
   return added;
 }
 
-/// Measures what `clock` adds to a call, by several short kernels (see measure_overhead(), which has their properties):
-/// the median of all readings, and half their range. Kernels differ in it by 0.1 to 0.2 us. Throws as
-/// readings_of_overhead().
+/// Measures what `clock` adds to a call, by several short kernels: the median of all readings, and half their range.
+/// Kernels differ in it by 0.1 to 0.2 us. Requirements and errors are those of readings_of_overhead().
 [[nodiscard]] inline ClockOverhead overhead_of(timing::Clock& clock, timing::Clock& profiler,
                                                std::span<timing::Subject* const> short_kernels, std::size_t rounds,
                                                std::int64_t calls) {
@@ -72,32 +80,12 @@ namespace detail {
   return {.added = std::max(Nanoseconds{}, detail::upper_median(std::move(all))), .error = (most - least) / 2.0};
 }
 
-/// Measures the time that `clock` adds, as the difference of the median times of `short_kernel` by `clock` and by
-/// `profiler`, which must be both cold or both hot.
-///
-/// `short_kernel` must be a subject of exactly one kernel of a few microseconds that fills the device and writes some
-/// megabytes: a kernel must drain and make its writes visible before the next one starts, and a kernel that does next
-/// to nothing shows little of that (0.05 us instead of 0.35 us on the H200). The difference is added to every call and,
-/// in a graph, where all kernels follow each other at the same distance, to every further kernel.
-///
-/// Both clocks take `rounds` samples of `calls` calls in turns, after an untimed sample each. The same rest precedes
-/// each sample, since a device that has been idle has another clock rate than a busy one.
+/// Measures the time that `clock` adds: the median of readings_of_overhead(), at least 0.
 [[nodiscard]] inline Overhead measure_overhead(timing::Clock& clock, timing::Clock& profiler,
                                                timing::Subject& short_kernel, std::size_t rounds = 9,
                                                std::int64_t calls = 128) {
-  constexpr auto rest = std::chrono::milliseconds(5);
-  std::vector<Nanoseconds> by_clock, itself;
-  for (std::size_t round = 0; round <= rounds; ++round) {
-    std::this_thread::sleep_for(rest);
-    const Nanoseconds profiled = profiler.sample(short_kernel, 0, calls);
-    std::this_thread::sleep_for(rest);
-    const Nanoseconds timed = clock.sample(short_kernel, 0, calls);
-    if (round == 0) continue;
-    itself.push_back(profiled);
-    by_clock.push_back(timed);
-  }
-  const Nanoseconds added = detail::upper_median(by_clock) - detail::upper_median(itself);
-  const Nanoseconds each = std::max(Nanoseconds{}, added) / static_cast<double>(calls);
+  const Nanoseconds each =
+      std::max(Nanoseconds{}, detail::upper_median(readings_of_overhead(clock, profiler, short_kernel, rounds, calls)));
   return {each, each};
 }
 

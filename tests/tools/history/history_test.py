@@ -433,6 +433,15 @@ class Trends(Case):
         keys = re.search(r"keys\{(.*?)\}", source, re.S)[1]
         self.assertEqual(re.findall(r'"(\w+)"', keys), database.IDENTITY)
 
+    def test_a_file_of_before_variables_were_known_is_of_the_machine_without_any(self):
+        set_ = {"variables": {"OMP_NUM_THREADS": "2"}}
+        found = self.series(4, lambda day: [{}, {"variables": {}}, set_, set_][day])
+        self.assertEqual([point["part"] for point in found["fused", "", "time"].points], [1, 1, 2, 2])
+        with database.opened(self.database, 0) as connection:
+            identities = [each["identity"] for each in connection.execute("select identity from machine order by id")]
+        self.assertNotIn("variables", identities[0])
+        self.assertIn('"variables": {"OMP_NUM_THREADS": "2"}', identities[1])
+
     def test_other_inputs_another_clock_and_another_baseline_break_ratios(self):
         self.add(
             self.write("1.json", made_up.header(1), made_up.result()),

@@ -363,6 +363,36 @@ class Figures(program.ReportCase):
         self.assertEqual({key: facts.get(key) for key in expected}, expected)
         self.assertIn("67.1\u202fMB", page.text)
 
+    def test_times_of_a_gpu_are_shown_without_what_the_clock_adds(self):
+        result = made_up.comparison("axpy", 1.7, "passed", device="NVIDIA H200")
+        overhead = {"added_ns": 100.0, "error_ns": 30.0}
+        raw = []
+        for row in result["implementations"]:
+            raw.append(row["time"]["median_ns"])
+            row["time"]["clock_overhead"] = overhead
+            row["modes"] = [
+                {"name": "graph", "time": dict(row["time"]), "speedup": None, "missing": ""},
+                {"name": "hot", "time": made_up.time_of([5000.0] * 8), "speedup": None, "missing": ""},
+            ]
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
+        shown = self.values(page, "mode")
+        self.assertEqual(shown[1::2], [5000.0, 5000.0])
+        for graph, before in zip(shown[::2], raw):
+            self.assertAlmostEqual(graph, before - 100)
+        facts = dict(zip((each["text"] for each in page.all("dt")), (each["text"] for each in page.all("dd"))))
+        self.assertIn("adds 100\u202fns ± 30.0\u202fns to each call, which times are shown without", facts["clock"])
+
+    def test_variables_are_facts_of_a_run_and_other_ones_are_named(self):
+        results = [made_up.comparison("op", 1.4, "passed")]
+        page, _ = self.page_of(
+            made_up.write(self.folder / "a.json", results, made_up.header(variables={})),
+            made_up.write(self.folder / "b.json", results, made_up.header(variables={"OMP_NUM_THREADS": "2"})),
+            made_up.write(self.folder / "c.json", results, made_up.header()),
+        )
+        self.assertEqual(page.text.count("with these variables: OMP_NUM_THREADS=2; "), 1)
+        self.assertEqual(page.text.count("with these variables:"), 1)
+        self.assertIn("Times may differ by them.", page.text)
+
     def commands_of(self, given, *results):
         """The command that the page names to repeat each of the results."""
         header = made_up.header(command_line=given)

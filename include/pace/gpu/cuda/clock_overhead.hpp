@@ -38,13 +38,15 @@ class Negation final : public timing::Subject {
 }  // namespace detail
 
 /// Measures what the cold (`cold`) or the graph clock adds to each call of a CUDA GPU, against CUPTI's durations of
-/// three kernels of 4 to 20 MiB. Takes about 0.2 s, and 4 times the size of the L2 in memory; the first time in a
+/// three kernels of 4 to 20 MiB. Takes about 0.2 s, and 6 times the size of the L2 in memory; the first time in a
 /// process CUPTI starts as well. Calls must not be captured or timed meanwhile. Throws c10::Error if memory does not
 /// suffice or another recording is in progress, and Error if CUPTI records nothing.
 [[nodiscard]] inline ClockOverhead measure_clock_overhead(CudaDevice& device, bool cold) {
   constexpr std::int64_t mebi = 1 << 20;
   constexpr std::size_t rounds = 3;
-  constexpr std::int64_t calls = 32;
+  // As many as a graph of the clock holds, which are what short calls have. The pair of events around them is a part of
+  // what is added, 0.04 us a call; in longer calls, of which a sample of 1 ms has fewer, it is 0.25 % of their time.
+  const std::int64_t calls = cold ? 16 : gpu::GraphClockOptions().calls;
   // The sizes of calibration_subjects() in benches/cuda/subjects.hpp, which clock_accuracy compares with 50 kernels.
   detail::Negation small(device, mebi), medium(device, 3 * mebi), large(device, 5 * mebi);
   const std::array<timing::Subject*, 3> kernels{&small, &medium, &large};
