@@ -107,6 +107,8 @@ class FakeDevice {
     ++times_aside_;
   }
   [[nodiscard]] pace::timing::ThreadCounters thread_counters() const { return {host_ - aside_, times_aside_, 0}; }
+  /// The thread sleeps.
+  void rest(Nanoseconds time) { host_ += time; }
   /// Counters of a machine with two cores where no other process runs.
   [[nodiscard]] pace::timing::MachineCounters counters() const {
     constexpr double ticks_per_ns = 1e-7;

@@ -3,6 +3,7 @@
 #include "pace/gate/result_matchers.hpp"
 #include "pace/gate/times.hpp"
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -399,58 +400,121 @@ TEST_CASE("a guard on the host's time is not let through without any figure, and
   CHECK_THROWS_WITH(pace::NoSlowerThan(1.05).on_device().examine(row), ContainsSubstring("has the host's times"));
 }
 
-/// A device whose driver reports clocks.
-struct WithClocks final : FakeClock {
-  using FakeClock::FakeClock;
-  std::function<double()> megahertz;
-  bool power_limited = false;
-  [[nodiscard]] std::optional<pace::timing::GpuReading> look_at_gpu() const override {
-    return pace::timing::GpuReading{.clock = megahertz(), .power_limited = power_limited};
-  }
-};
-
-TEST_CASE("no verdict rests on rounds of sides that run at other clocks alone") {
+/// A GPU that meets its power limit: hungry work charges it, and light work and rests discharge it. From a charge of 20
+/// on it has a lower clock, until the charge is below 5.
+struct PowerLimited {
   FakeDevice device;
-  WithClocks clock(device);
-  bool hungry = false;
-  const auto taking = [&](double time, bool much_power) {
-    return [&, time, much_power] {
-      hungry = much_power;
-      device.work(Nanoseconds(time));
+  /// The driver's readings of it.
+  struct Clock final : FakeClock {
+    explicit Clock(PowerLimited& gpu) : FakeClock(gpu.device), of(gpu) {}
+    PowerLimited& of;
+    [[nodiscard]] std::optional<pace::timing::GpuReading> look_at_gpu() const override {
+      if (of.silent) return std::nullopt;
+      return pace::timing::GpuReading{.clock = of.megahertz(), .slowed = of.slowed, .power_limited = of.limited};
+    }
+    void pause(Nanoseconds time) override {
+      of.device.rest(time);
+      of.charge_by(-10 * (time / Nanoseconds(1e6)));
+      ++of.pauses;
+    }
+  } clock{*this};
+
+  double charge = 0;
+  bool silent = false, slowed = false, limited = false;
+  int pauses = 0;
+
+  [[nodiscard]] double megahertz() const { return limited ? 1500 : 1980; }
+  void charge_by(double amount) {
+    charge = std::clamp(charge + amount, 0.0, 30.0);
+    limited = limited ? charge >= 5 : charge > 20;
+  }
+  /// Work that takes `time` at the highest clock.
+  auto taking(double time, double amount) {
+    return [this, time, amount] {
+      charge_by(amount);
+      device.work(Nanoseconds(time * 1980 / megahertz()));
     };
-  };
-  const auto compare = [&](bool baseline_too, double tolerated = 0.05) {
+  }
+  pace::Result compare(std::function<void()> baseline, std::function<void()> candidate, double tolerated = 0.05) {
     auto options = rounds_for_verdicts();
     options.clock = ClockChoice::hot;
     options.max_interference = tolerated;
     return pace::Comparison<>("a")
         .options(options)
-        .baseline("a", taking(3000, baseline_too))
-        .candidate("b", taking(6000, true))
+        .check(pace::test::not_compared())
+        .baseline("a", std::move(baseline))
+        .candidate("b", std::move(candidate))
         .expect(pace::NoSlowerThan(1.05))
         .run(clock);
-  };
-  clock.megahertz = [&] { return hungry ? 1700.0 : 1980.0; };
-  {
-    const auto result = compare(false);
-    REQUIRE(result["b"].judgements.size() == 1);
-    INFO(result["b"].judgements[0].message);
-    CHECK(result["b"].judgements[0].verdict == pace::Verdict::undecided);
-    CHECK_THAT(result["b"].judgements[0].message,
-               ContainsSubstring("alone it runs 'a' at 1980 MHz and 'b' at 1700 MHz"));
-    CHECK(result.conditions.gpu->suspect_cycles > 0);
   }
-  CHECK(compare(false, 1)["b"].judgements.at(0).verdict == pace::Verdict::failed);
-  // The same clock for both, at any frequency.
-  clock.power_limited = true;
-  CHECK(compare(true)["b"].judgements.at(0).verdict == pace::Verdict::failed);
-  // A clock that changes by itself says nothing of a side.
-  int looks = 0;
-  clock.megahertz = [&] { return ++looks % 2 == 0 ? 1700.0 : 1980.0; };
-  CHECK(compare(false)["b"].judgements.at(0).verdict == pace::Verdict::failed);
-  // So does a driver that reports none.
-  clock.megahertz = [] { return 0.0; };
-  CHECK(compare(false)["b"].judgements.at(0).verdict == pace::Verdict::failed);
+};
+
+pace::Verdict verdict(const pace::Result& result) {
+  UNSCOPED_INFO(result["b"].judgements.at(0).message);
+  return result["b"].judgements.at(0).verdict;
+}
+
+TEST_CASE("a GPU that is throttled equally for both sides gives a verdict") {
+  PowerLimited gpu;
+  const auto result = gpu.compare(gpu.taking(3000, 12), gpu.taking(3000, 1));
+  CHECK(verdict(result) == pace::Verdict::passed);
+  REQUIRE(result.conditions.gpu);
+  CHECK(result.conditions.gpu->power_limited > 0.9);
+  CHECK_THAT(result.conditions.disturbances, IsEmpty());
+}
+
+TEST_CASE("cycles at different clocks are left out, rests let the GPU recover, and the verdict is right") {
+  for (const bool slower : {false, true}) {
+    CAPTURE(slower);
+    PowerLimited gpu;
+    // With its lower clock, the hungry side would be 1.32 times as slow.
+    const auto result = gpu.compare(gpu.taking(3000, -16), gpu.taking(slower ? 3200 : 3000, 12));
+    CHECK(verdict(result) == (slower ? pace::Verdict::failed : pace::Verdict::passed));
+    REQUIRE(result.conditions.gpu);
+    CHECK(result.conditions.gpu->dropped_cycles > 0);
+    CHECK(result.conditions.gpu->paused.count() > 0);
+    CHECK(gpu.pauses > 0);
+    CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("are left out, since the GPU's clock") &&
+                                      ContainsSubstring("to cool down")));
+    CHECK_THAT(result.conditions.disturbances, IsEmpty());
+  }
+}
+
+TEST_CASE("there is no verdict only if the clocks differ until the budget ends") {
+  // Each call meets the limit or leaves it at once.
+  PowerLimited gpu;
+  const auto light = gpu.taking(3000, -1000), hungry = gpu.taking(3000, 1000);
+  const auto result = gpu.compare(light, hungry);
+  CHECK(verdict(result) == pace::Verdict::undecided);
+  REQUIRE(result.conditions.gpu);
+  CHECK(result.conditions.gpu->dropped_cycles > 10);
+  CHECK(result.stop_reason == pace::StopReason::budget);
+  CHECK(result["b"].time);
+  CHECK_THAT(result["b"].judgements[0].message,
+             ContainsSubstring("A verdict needs") && ContainsSubstring("0 are left"));
+  CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("In long runs alone, 'a' has 1980 MHz and 'b' 1500 MHz")));
+  // 1 tolerates everything.
+  CHECK(gpu.compare(light, hungry, 1).conditions.gpu->dropped_cycles == 0);
+}
+
+TEST_CASE("heat that slows one side alone drops cycles, and a GPU without readings is as ever") {
+  PowerLimited gpu;
+  const auto hot = [&](bool heats) {
+    return [&gpu, heats] {
+      gpu.device.work(Nanoseconds(3000));
+      gpu.slowed = heats;
+    };
+  };
+  const auto hot_side = hot(true), cool_side = hot(false);
+  CHECK(verdict(gpu.compare(cool_side, hot_side)) == pace::Verdict::undecided);
+  // Both sides alike: the figures hold for that state.
+  const auto alike = gpu.compare(hot_side, hot_side);
+  CHECK(verdict(alike) == pace::Verdict::passed);
+  CHECK_THAT(alike.notes, AnyMatch(ContainsSubstring("for all sides alike")));
+  gpu.silent = true;
+  const auto silent = gpu.compare(cool_side, hot_side);
+  CHECK(verdict(silent) == pace::Verdict::passed);
+  CHECK_FALSE(silent.conditions.gpu);
 }
 
 TEST_CASE("on a GPU, too, a candidate that makes the thread wait is charged with that, and no other side is") {

@@ -60,7 +60,7 @@ Result full() {
   conditions.longest_cycle = Nanoseconds(8);
   conditions.median_cycle = Nanoseconds(9);
   conditions.shortest_cycle = Nanoseconds(10);
-  conditions.gpu = GpuConditions{4, 1500, 1980, 60, 500, 0.25, 0.5, 2};
+  conditions.gpu = GpuConditions{4, 1500, 1980, 60, 500, 0.25, 0.5, 2, 3, Nanoseconds(7e6), 1, 0.5, {"process 7"}};
   conditions.disturbances = {"One.", "Two."};
   result.controls = {{.injected = 0.95, .speedup = speedup, .proven_slower = true, .proven_faster = true}};
   result.missing_device = "cuda:0";
@@ -164,6 +164,11 @@ void same(const Conditions& read, const Conditions& written) {
   CHECK(read.gpu->slowed == written.gpu->slowed);
   CHECK(read.gpu->power_limited == written.gpu->power_limited);
   CHECK(read.gpu->suspect_cycles == written.gpu->suspect_cycles);
+  CHECK(read.gpu->dropped_cycles == written.gpu->dropped_cycles);
+  CHECK(read.gpu->paused == written.gpu->paused);
+  CHECK(read.gpu->other_processes == written.gpu->other_processes);
+  CHECK(read.gpu->others == written.gpu->others);
+  CHECK(read.gpu->sharing == written.gpu->sharing);
 }
 
 void same(const Judgement& read, const Judgement& written) {

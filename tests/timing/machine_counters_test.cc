@@ -183,10 +183,24 @@ TEST_CASE("each disturbance is named with its figure; limits are not disturbance
   backwards.shortest_cycle = -s;
   CHECK_THAT(only(backwards), ContainsSubstring("ran backwards"));
 
+  Conditions shared;
+  shared.gpu = pace::GpuConditions{.other_processes = 1};
+  CHECK_THAT(only(shared), ContainsSubstring("1 process beside this one may use the GPU"));
+  shared.gpu->others = 0.06;
+  CHECK_THAT(only(shared), ContainsSubstring("Other processes used 6 % of the GPU's multiprocessors' time"));
+
   const auto found = [](const Conditions& conditions, Nanoseconds elapsed = s, double share = 0.2) {
     return pace::find_disturbances(conditions, elapsed, share);
   };
   CHECK_THAT(found({.steal = 0.2}), IsEmpty());
+  CHECK_THAT(found(shared, s, 1), IsEmpty());
+  shared.gpu->others = 0;
+  CHECK_THAT(found(shared), IsEmpty());
+  // Where clocks are known, cycles at different ones are left out.
+  shared.gpu->slowed = 1;
+  CHECK(found(shared).size() == 1);
+  shared.gpu->highest_clock = 1500;
+  CHECK_THAT(found(shared), IsEmpty());
   CHECK_THAT(found({.others = 0.9}), IsEmpty());
   // Put aside four times: a few bad samples.
   CHECK_THAT(found({.waiting = 0.9, .involuntary_switches = 4}), IsEmpty());

@@ -138,6 +138,49 @@ TEST_CASE("a stopping rule is asked after every cycle and obeyed") {
   CHECK(rule.asked == std::vector<std::size_t>{2, 4, 6});
 }
 
+TEST_CASE("a cycle that an observer leaves out is no part of the samples, and takes time") {
+  FakeClock clock;
+  FakeOperation a(clock, 0, [&](std::size_t) { return clock.now(); });
+  const std::array<Subject*, 2> operations{&a, &a};
+  struct Picky final : pace::timing::RoundObserver {
+    std::vector<bool> keeps;
+    std::vector<std::size_t> seen;
+    [[nodiscard]] bool keeps_cycle() override { return seen.size() >= keeps.size() || keeps[seen.size()]; }
+    void cycle_ended(const Rounds& so_far) override { seen.push_back(so_far.rounds); }
+  } picky;
+  picky.keeps = {false, true, false, false, true};
+  const std::array<pace::timing::RoundObserver*, 1> observers{&picky};
+  clock.advance(Nanoseconds(1));
+  Options options = budget(1e9);
+  options.max_rounds = 4;
+  Schedule schedule(2, OperandPolicy::crossover, 1);
+  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 1, options, observers);
+  CHECK(picky.seen == std::vector<std::size_t>{0, 2, 2, 2, 4});
+  CHECK(rounds.rounds == 4);
+  // A sample takes as long as all before: of five cycles with four samples each, the second and the last remain.
+  double sum = 0;
+  for (const auto& samples : rounds.samples) {
+    REQUIRE(samples.size() == 4);
+    for (const auto sample : samples) sum += sample.count();
+  }
+  CHECK_THAT(sum, WithinAbs((1 << 8) - (1 << 4) + (1 << 20) - (1 << 16), 1e-6));
+}
+
+TEST_CASE("if all cycles are left out, the rounds end with the budget and have the last one") {
+  FakeClock clock;
+  FakeOperation a(clock, 0, [](std::size_t) { return Nanoseconds(50); });
+  const std::array<Subject*, 2> operations{&a, &a};
+  struct Never final : pace::timing::RoundObserver {
+    [[nodiscard]] bool keeps_cycle() override { return false; }
+  } never;
+  const std::array<pace::timing::RoundObserver*, 1> observers{&never};
+  Schedule schedule(2, OperandPolicy::crossover, 1);
+  const auto rounds = pace::timing::run_rounds(clock, operations, 1, schedule, 3, budget(1000), observers);
+  CHECK(rounds.stop_reason == StopReason::budget);
+  CHECK(rounds.rounds == 2);
+  CHECK_THAT(rounds.elapsed.count(), WithinAbs(1000, 1e-9));
+}
+
 TEST_CASE("each round starts with its preparation, untimed") {
   FakeClock clock;
   std::vector<Call> log;

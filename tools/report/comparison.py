@@ -212,4 +212,10 @@ def _gpu(gpu):
         found.append(("slowed by heat or hardware", figures.percent(gpu["slowed"])))
     if gpu["suspect_cycles"]:
         found.append(("cycles in which its clock changed", figures.whole(gpu["suspect_cycles"])))
+    if gpu["dropped_cycles"]:
+        found.append(("cycles left out, at other clocks", figures.whole(gpu["dropped_cycles"])))
+    if gpu["paused_ns"]:
+        found.append(("rests to cool the GPU", figures.time(gpu["paused_ns"])))
+    if gpu["sharing"]:
+        found.append(("the GPU is shared", "; ".join(gpu["sharing"])))
     return found

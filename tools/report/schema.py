@@ -301,9 +301,11 @@ RESULT = Object(
                 key: Number()
                 for key in (
                     "readings lowest_clock_mhz highest_clock_mhz hottest_celsius most_power_watts slowed power_limited "
-                    "suspect_cycles"
+                    "suspect_cycles dropped_cycles paused_ns other_processes others"
                 ).split()
-            }
+            },
+            absent={"sharing": []},
+            sharing=ListOf(Text()),
         ),
         **{
             key: Number()

@@ -31,6 +31,40 @@
 
 namespace pace::detail {
 
+/// Adds notes on the GPU to `result`: cycles that were left out, clocks, and who else uses it. Adds disturbances if too
+/// few cycles are left, or if others may have used the GPU.
+inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double tolerated, Result& result) {
+  const Samples& samples = gated.samples;
+  const std::size_t count = samples.timed.size(), needed = gated.calibration.fewest_cycles;
+  auto& found = result.conditions.disturbances;
+  if (gpu.dropped_cycles > 0) {
+    // If all were left out, the rounds have the last one.
+    const std::size_t left = samples.kept_none ? 0 : samples.rounds.rounds / count;
+    const std::size_t cycles = left + gpu.dropped_cycles;
+    std::string note = std::to_string(gpu.dropped_cycles) + " of " + std::to_string(cycles) + " cycles (" +
+                       format_percent(static_cast<double>(gpu.dropped_cycles) / static_cast<double>(cycles)) +
+                       ") are left out, since the GPU's clock or what lowers it differed between the sides";
+    if (gpu.paused.count() > 0) note += "; the GPU had " + format_time(gpu.paused) + " to cool down";
+    const bool too_few = left == 0 || (left < needed && samples.rounds.stop_reason != StopReason::rule);
+    if (too_few && !samples.panels.empty())
+      found.push_back(note + ". A verdict needs " + std::to_string(needed) + " cycles, and " + std::to_string(left) +
+                      (left == 1 ? " is" : " are") + " left; try: more time to cool down (--budget).");
+    else
+      result.notes.push_back(note + '.');
+  }
+  if (gpu.slowed > tolerated && gpu.highest_clock > 0)
+    result.notes.push_back("Heat or its hardware slowed the GPU down in " + format_percent(gpu.slowed) +
+                           " of the readings, for all sides alike.");
+  std::vector<std::string> names;
+  for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
+  if (auto apart = describe_clocks_apart(gated.clocks_alone, names); !apart.empty())
+    result.notes.push_back(std::move(apart));
+  if (gpu.sharing.empty()) return;
+  std::string shared = "The GPU is shared: ";
+  for (const auto& each : gpu.sharing) shared += (&each == &gpu.sharing.front() ? "" : "; ") + each;
+  result.notes.push_back(shared + '.');
+}
+
 /// Adds the conditions of the rounds, and notes, to `result`. Returns the reasons against a verdict as text; empty if
 /// none.
 [[nodiscard]] inline std::string note_disturbances(const GatedRounds& gated, std::size_t baseline, double tolerated,
@@ -58,11 +92,7 @@ namespace pace::detail {
     found.push_back(slowed + '.');
   }
   if (!gated.mode.distortion.empty() && tolerated < 1) found.push_back(gated.mode.distortion);
-  // The last one, since it ends with a remedy.
-  std::vector<std::string> names;
-  for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
-  if (auto apart = clocks_apart(gated.clocks_alone, names); !apart.empty() && tolerated < 1)
-    found.push_back(std::move(apart));
+  if (result.conditions.gpu) note_gpu(*result.conditions.gpu, gated, tolerated, result);
   std::string text;
   for (const auto& sentence : found) {
     text += (text.empty() ? "" : " ") + sentence;

@@ -57,7 +57,7 @@ class AuditSchedule {
     operands.round_seed.reset();
     elapsed_ = so_far.elapsed;
     for (std::size_t place = 0; place < timed_.size(); ++place)
-      for (std::size_t round = so_far.rounds - timed_.size(); round < so_far.rounds; ++round)
+      for (std::size_t round = so_far.rounds - std::min(so_far.rounds, timed_.size()); round < so_far.rounds; ++round)
         shortest_[place] = std::min(shortest_[place], so_far.samples[place][round]);
     constexpr std::size_t one_in = 8;
     const Nanoseconds cycle = timing::time_of_cycle(so_far, timed_.size());

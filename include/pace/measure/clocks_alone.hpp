@@ -60,10 +60,10 @@ struct ClocksAlone {
   return found;
 }
 
-/// Returns why rounds at one shared clock allow no verdict, as a sentence. Empty unless two sides' clocks alone lie
-/// over 2 % apart. `names`: of the sides.
-[[nodiscard]] inline std::string clocks_apart(const std::vector<ClocksAlone>& clocks,
-                                              const std::vector<std::string>& names) {
+/// Describes clocks of two sides alone that lie over 2 % apart, as a sentence; empty if there are none. The rounds
+/// compare sides at one clock, so this says what they leave out.
+[[nodiscard]] inline std::string describe_clocks_apart(const std::vector<ClocksAlone>& clocks,
+                                                       const std::vector<std::string>& names) {
   constexpr double apart = 1.02;
   const auto text = [](const ClocksAlone& at) {
     return format_significant(at.lowest, 4) +
@@ -72,10 +72,10 @@ struct ClocksAlone {
   for (std::size_t fast = 0; fast < clocks.size(); ++fast)
     for (std::size_t slow = 0; slow < clocks.size(); ++slow)
       if (clocks[fast].lowest > apart * clocks[slow].highest)
-        return "The GPU has one clock for all sides in the rounds, and alone it runs '" + names[fast] + "' at " +
-               text(clocks[fast]) + " and '" + names[slow] + "' at " + text(clocks[slow]) +
-               ": each side's time is not what it takes alone; try: lock the clocks (nvidia-smi --lock-gpu-clocks), or "
-               "measure each side in a process of its own.";
+        return "The figures compare both sides at the same clock of the GPU. In long runs alone, '" + names[fast] +
+               "' has " + text(clocks[fast]) + " and '" + names[slow] + "' " + text(clocks[slow]) + ", which makes '" +
+               names[slow] + "' slower there by up to " +
+               format_percent(clocks[fast].highest / clocks[slow].lowest - 1) + '.';
   return {};
 }
 

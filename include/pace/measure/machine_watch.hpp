@@ -7,11 +7,12 @@
 #include <utility>
 #include <vector>
 
+#include "pace/measure/gpu_watch.hpp"
 #include "pace/result/conditions.hpp"
+#include "pace/result/options.hpp"
 #include "pace/stats/quantile.hpp"
 #include "pace/stats/sorted.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/machine_counters.hpp"
 #include "pace/timing/rounds.hpp"
 
@@ -21,7 +22,8 @@ namespace pace::detail {
 class MachineWatch final : public timing::RoundObserver {
  public:
   /// Reserves memory for `most_cycles` of `implementations`, so that nothing is allocated between samples.
-  MachineWatch(timing::Clock& clock, std::size_t most_cycles, std::size_t implementations) : clock_(clock) {
+  MachineWatch(timing::Clock& clock, std::size_t most_cycles, std::size_t implementations, const Options& options = {})
+      : clock_(clock), gpu_(clock, implementations, options) {
     cycles_.reserve(most_cycles);
     if (clock.thread_counters()) sides_.resize(implementations);
     rates_.resize(sides_.size());
@@ -33,36 +35,27 @@ class MachineWatch final : public timing::RoundObserver {
 
   /// Reads the thread's counters around each sample, to know them for each implementation.
   void sample_started() override {
+    gpu_.sample_started();
     if (sides_.empty()) return;
     sample_began_ = clock_.now();
     thread_before_ = clock_.thread_counters().value_or(timing::ThreadCounters{});
   }
   void sample_ended(std::size_t implementation) override {
-    if (sides_.empty()) return;
-    const auto thread = clock_.thread_counters().value_or(timing::ThreadCounters{});
-    const Nanoseconds took = clock_.now() - sample_began_;
-    auto& side = sides_[implementation];
-    side.sampled += took;
-    side.off += took - (thread.cpu - thread_before_.cpu);
-    side.process_cpu += thread.process_cpu - thread_before_.process_cpu;
-    side.process_cpu_step = thread.process_cpu_step;
-    const auto sample = clock_.last_sample();
-    if (auto& rates = rates_[implementation];
-        sample.ticks > 0 && sample.by_clock.count() > 0 && rates.size() < rates.capacity()) {
-      const double clock = sample.by_clock.count();
-      rates.push_back({(sample.ticks - sample.tick_error) / clock, (sample.ticks + sample.tick_error) / clock});
-      stretches_[implementation].push_back(sample.by_clock.count() / std::max(sample.stretches, 1.0));
-    }
-    side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
-    side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
+    if (!sides_.empty()) add_sample(implementation);
+    gpu_.sample_ended(implementation);
   }
 
   void cycle_ended(const timing::Rounds& so_far) override {
-    const Nanoseconds elapsed = so_far.elapsed;
-    if (cycles_.size() < cycles_.capacity()) cycles_.push_back((elapsed - last_).count());
+    const Nanoseconds elapsed = so_far.elapsed, paused = gpu_.paused() - paused_;
+    if (cycles_.size() < cycles_.capacity()) cycles_.push_back((elapsed - last_ - paused).count());
     last_ = elapsed;
-    if (const auto* modes = clock_.modes()) look_at_gpu(*modes, elapsed);
+    paused_ += paused;
+    gpu_.cycle_ended(elapsed);
   }
+
+  /// Leaves out cycles whose sides ran at different clocks of a GPU.
+  [[nodiscard]] bool keeps_cycle() override { return gpu_.keeps_cycle(); }
+  [[nodiscard]] Nanoseconds took() const override { return gpu_.took(); }
 
   /// Time of the samples so far that the measuring thread waited for a core.
   [[nodiscard]] Nanoseconds waited() const {
@@ -85,11 +78,7 @@ class MachineWatch final : public timing::RoundObserver {
       side.tick_error = std::min((highest - lowest) / (highest + lowest) + step, limits::most_tick_error);
     }
     conditions.sides = std::move(sides_);
-    if (gpu_.readings > 0) {
-      conditions.gpu = gpu_;
-      conditions.gpu->slowed /= static_cast<double>(gpu_.readings);
-      conditions.gpu->power_limited /= static_cast<double>(gpu_.readings);
-    }
+    conditions.gpu = gpu_.finish();
     if (cycles_.empty()) return conditions;
     const auto cycles = stats::sorted(std::move(cycles_));
     conditions.shortest_cycle = Nanoseconds(cycles.front());
@@ -112,25 +101,23 @@ class MachineWatch final : public timing::RoundObserver {
     return stats::quantile(stats::sorted(std::move(values)), 0.5);
   }
 
-  /// Shortest time between two readings of the GPU. One takes up to a millisecond.
-  static constexpr Nanoseconds between_looks = std::chrono::milliseconds(20);
-
-  void look_at_gpu(const timing::ModeClock& clock, Nanoseconds elapsed) {
-    ++cycles_since_look_;
-    if (gpu_.readings > 0 && elapsed - last_look_ < between_looks) return;
-    last_look_ = elapsed;
-    const auto now = clock.look_at_gpu();
-    if (!now) return;
-    const bool first = gpu_.readings++ == 0;
-    gpu_.lowest_clock = first ? now->clock : std::min(gpu_.lowest_clock, now->clock);
-    gpu_.highest_clock = std::max(gpu_.highest_clock, now->clock);
-    gpu_.hottest = std::max(gpu_.hottest, now->celsius);
-    gpu_.most_power = std::max(gpu_.most_power, now->watts);
-    gpu_.slowed += now->slowed;
-    gpu_.power_limited += now->power_limited;
-    if (!first && now->clock != last_clock_) gpu_.suspect_cycles += cycles_since_look_;
-    last_clock_ = now->clock;
-    cycles_since_look_ = 0;
+  void add_sample(std::size_t implementation) {
+    const auto thread = clock_.thread_counters().value_or(timing::ThreadCounters{});
+    const Nanoseconds took = clock_.now() - sample_began_;
+    auto& side = sides_[implementation];
+    side.sampled += took;
+    side.off += took - (thread.cpu - thread_before_.cpu);
+    side.process_cpu += thread.process_cpu - thread_before_.process_cpu;
+    side.process_cpu_step = thread.process_cpu_step;
+    const auto sample = clock_.last_sample();
+    if (auto& rates = rates_[implementation];
+        sample.ticks > 0 && sample.by_clock.count() > 0 && rates.size() < rates.capacity()) {
+      const double clock = sample.by_clock.count();
+      rates.push_back({(sample.ticks - sample.tick_error) / clock, (sample.ticks + sample.tick_error) / clock});
+      stretches_[implementation].push_back(sample.by_clock.count() / std::max(sample.stretches, 1.0));
+    }
+    side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
+    side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
   }
 
   timing::Clock& clock_;
@@ -143,11 +130,8 @@ class MachineWatch final : public timing::RoundObserver {
   /// For each sample of each side: its rates, and its mean stretch length in nanoseconds.
   std::vector<std::vector<Rates>> rates_;
   std::vector<std::vector<double>> stretches_;
-  /// `slowed` and `power_limited` count readings until the end.
-  GpuConditions gpu_;
-  Nanoseconds last_look_{};
-  double last_clock_ = 0;
-  std::size_t cycles_since_look_ = 0;
+  GpuWatch gpu_;
+  Nanoseconds paused_{};
 };
 
 }  // namespace pace::detail

@@ -41,6 +41,8 @@ struct Samples {
   std::vector<ControlSummary> controls = {};
   /// Tests of the expectations over all cycles.
   std::vector<gate::Panel> panels = {};
+  /// Whether all cycles were left out. The rounds then have the last one.
+  bool kept_none = false;
   /// Whether expectations were tested during the rounds and may have ended them.
   bool watched = false;
 
@@ -101,14 +103,24 @@ class StopWhenDecided final : public timing::StoppingRule {
     const std::size_t per_cycle = calibration_.timed.size();
     const Options& options = calibration_.options;
     bool decided = !panels_.empty();
+    const bool is_new = so_far.rounds > rounds_;
+    rounds_ = so_far.rounds;
     for (auto& panel : panels_) {
-      panel.add_cycle(so_far.samples, so_far.rounds - per_cycle, per_cycle, calibration_.iterations);
+      if (is_new) panel.add_cycle(so_far.samples, so_far.rounds - per_cycle, per_cycle, calibration_.iterations);
       decided = decided && panel.decided();
     }
     decided = decided && so_far.elapsed >= options.least_duration;
     const bool budget_spent =
         so_far.elapsed >= options.budget && so_far.rounds < calibration_.fewest_cycles * per_cycle;
     return auditor_.has_fault() || (decided && (options.stop == StopPolicy::decided || budget_spent));
+  }
+
+  /// Adds the only cycle if it was left out, as all others were, and returns whether. Its figures are shown, and decide
+  /// nothing.
+  bool add_only_cycle(const timing::Rounds& rounds) {
+    if (rounds_ > 0) return false;
+    for (auto& panel : panels_) panel.add_cycle(rounds.samples, 0, rounds.rounds, calibration_.iterations);
+    return true;
   }
 
   /// Without expectations there is no verdict to wait for. Waits up to three more budgets; a machine busier than that
@@ -125,6 +137,7 @@ class StopWhenDecided final : public timing::StoppingRule {
   const Calibration& calibration_;
   const Auditor& auditor_;
   const MachineWatch& machine_;
+  std::size_t rounds_ = 0;
 };
 
 /// Reports the spent share of the budget, a few times a second at most. Writes between cycles, in less time than the
@@ -163,7 +176,7 @@ class ProgressOfRounds final : public timing::RoundObserver {
   std::optional<Controls> controls;
   if (options.controls)
     controls.emplace(clock, prepared.baseline(), prepared.operands->sets.size(), calibration.iterations, options);
-  MachineWatch machine(clock, std::max<std::size_t>(1, options.max_rounds / count), count);
+  MachineWatch machine(clock, std::max<std::size_t>(1, options.max_rounds / count), count, options);
   std::vector<timing::RoundObserver*> observers;
   if (values != nullptr) observers.push_back(values);
   observers.push_back(&auditor);
@@ -176,12 +189,15 @@ class ProgressOfRounds final : public timing::RoundObserver {
   Samples samples{.timed = calibration.timed, .iterations = calibration.iterations};
   samples.rounds = timing::run_rounds(clock, calibration.subjects, calibration.iterations, schedule,
                                       calibration.fewest_cycles, options, observers, &rule);
+  samples.kept_none = rule.add_only_cycle(samples.rounds);
   samples.conditions = machine.finish();
   if (controls) samples.controls = controls->summarize(options.alpha, options.confidence);
 
   auto& ended = samples.rounds.stop_reason;
   samples.watched = !panels.empty() && (options.stop == StopPolicy::decided || ended == StopReason::rule);
-  const bool too_few_for_verdict = !panels.empty() && samples.rounds.rounds < calibration.fewest_cycles * count;
+  const bool has_dropped = samples.conditions.gpu && samples.conditions.gpu->dropped_cycles > 0;
+  const bool too_few_for_verdict =
+      !panels.empty() && !has_dropped && samples.rounds.rounds < calibration.fewest_cycles * count;
   samples.panels = std::move(panels);
   const bool too_short = samples.rounds.elapsed < prepared.options.budget;
   if (ended == StopReason::budget && (too_short || too_few_for_verdict)) ended = StopReason::deadline;

@@ -372,6 +372,11 @@ struct Schema<GpuConditions> {
       field("slowed", &GpuConditions::slowed, "share of readings in which heat or the hardware slowed it down"),
       field("power_limited", &GpuConditions::power_limited, "share of readings at its power limit"),
       field("suspect_cycles", &GpuConditions::suspect_cycles, "cycles during which the clock changed"),
+      field("dropped_cycles", &GpuConditions::dropped_cycles, "cycles left out: clocks differed between the sides"),
+      field("paused_ns", &GpuConditions::paused, "rests in which it cooled down, ns"),
+      field("other_processes", &GpuConditions::other_processes, "processes beside this one that compute on it"),
+      field("others", &GpuConditions::others, "share of its multiprocessors' time that these used"),
+      field("sharing", &GpuConditions::sharing, "who shares it: an instance of MIG, MPS, other processes"),
   };
 };
 

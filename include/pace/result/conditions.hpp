@@ -24,8 +24,16 @@ struct GpuConditions {
   double slowed = 0;         ///< share of the readings with the GPU slowed down by heat or the hardware
   /// Share of the readings with the GPU at its power limit. Long dense products reach it on a healthy GPU.
   double power_limited = 0;
-  /// Number of cycles during which the clock changed: the sides of a pair may have run at different clocks.
+  /// Number of cycles during which the clock changed.
   std::size_t suspect_cycles = 0;
+  /// Number of cycles that were left out: the clock or the reasons for a low one differed between the sides.
+  std::size_t dropped_cycles = 0;
+  Nanoseconds paused{};  ///< time that the GPU was given to cool down
+  std::size_t other_processes = 0;  ///< number of other processes that compute on it
+  /// Share of the multiprocessors' time that these used; absent: unknown.
+  std::optional<double> others = {};
+  /// Who shares the GPU with this process, as clauses; such as an instance of MIG, MPS and other processes.
+  std::vector<std::string> sharing = {};
 };
 
 /// Conditions during the samples of one implementation, their preparation included.
@@ -88,6 +96,9 @@ namespace limits {
 
 /// Share of the time of all cores that other processes may use. On two cores this leaves a sixteenth of one.
 inline constexpr double others = 0.97;
+/// Share of a GPU's multiprocessors' time that other processes may use. Their kernels run beside ours or in turns with
+/// them, for milliseconds. NVML tells whole per cents, and a desktop that draws its clock takes one or two.
+inline constexpr double gpu_others = 0.05;
 /// Length of a cycle. Page faults, disk accesses and pauses of a virtual machine are shorter, and robust statistics
 /// tolerate them.
 inline constexpr Nanoseconds gap = std::chrono::seconds(1);
@@ -207,8 +218,16 @@ inline constexpr double cores_per_thread = 1.2;
       found.push_back("The clock jumped: it told " + format_time(size) + (error->count() < 0 ? " less" : " more") +
                       " than the hardware counter did.");
   }
-  if (conditions.gpu)
+  // Where the driver reports clocks, cycles are left out unless these agree between the sides.
+  if (conditions.gpu && conditions.gpu->highest_clock <= 0)
     beyond(conditions.gpu->slowed, share, " of the readings", "The GPU was slowed down by heat or its hardware in ");
+  if (conditions.gpu && share < 1) {
+    const auto& gpu = *conditions.gpu;
+    beyond(gpu.others, limits::gpu_others, " of the GPU's multiprocessors' time", "Other processes used ");
+    if (gpu.other_processes > 0 && !gpu.others)
+      found.push_back(std::to_string(gpu.other_processes) + (gpu.other_processes == 1 ? " process" : " processes") +
+                      " beside this one may use the GPU, and the driver does not tell how much.");
+  }
   if (conditions.suspended && *conditions.suspended > limits::least_clock_error)
     found.push_back("The machine slept for " + format_time(*conditions.suspended) + " during the rounds.");
   return found;

@@ -174,6 +174,10 @@ class ModeClock : public Clock {
   /// Reads clock, temperature and power of the GPU; nothing: unknown. Call it between cycles, since a driver takes up
   /// to a millisecond.
   [[nodiscard]] virtual std::optional<GpuReading> look_at_gpu() const { return std::nullopt; }
+  /// Reads the clock and what reduces it, and nothing else where that is quicker. Call it between samples.
+  [[nodiscard]] virtual std::optional<GpuReading> look_at_clock() const { return look_at_gpu(); }
+  /// Looks for others that used the GPU in the last `period`. Takes some milliseconds.
+  [[nodiscard]] virtual GpuSharing look_for_others(Nanoseconds /*period*/) const { return {}; }
 };
 
 namespace detail {

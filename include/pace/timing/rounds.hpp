@@ -46,7 +46,10 @@ class RoundObserver {
   virtual void sample_started() {}
   /// Called after each sample, with the index of its implementation.
   virtual void sample_ended(std::size_t /*implementation*/) {}
-  /// Called after each cycle, with the samples so far.
+  /// Called after the last sample of each cycle. If an observer returns false, the cycle is left out: its samples are
+  /// no part of the result. Must not depend on the times of the samples.
+  [[nodiscard]] virtual bool keeps_cycle() { return true; }
+  /// Called after each cycle, with the samples so far; also after one that is left out, without its samples.
   virtual void cycle_ended(const Rounds& /*so_far*/) {}
   /// Time, by the clock, that this observer took since the rounds began; 0 if negligible.
   [[nodiscard]] virtual Nanoseconds took() const { return {}; }
@@ -59,7 +62,7 @@ class StoppingRule {
   StoppingRule(const StoppingRule&) = delete;
   StoppingRule& operator=(const StoppingRule&) = delete;
   virtual ~StoppingRule() = default;
-  /// Whether the samples so far suffice.
+  /// Whether the samples so far suffice. After a cycle that was left out, these are as before.
   [[nodiscard]] virtual bool enough(const Rounds& so_far) = 0;
   /// Part of the time so far that does not count against the budget, such as while other processes had the core.
   [[nodiscard]] virtual Nanoseconds not_counted() const { return {}; }
@@ -68,9 +71,9 @@ class StoppingRule {
 /// Samples every subject once per round, with `iterations` iterations in the order of `schedule`. Ends when `rule` is
 /// met, `options.budget` is spent, or `options.max_rounds` is reached. Before `fewest_cycles` cycles, or for time that
 /// the rule does not count, `options.hard_limit` is the limit instead. Ends only between cycles, after at least one, so
-/// that every cycle is balanced. Allocates nothing between the first and the last sample. Either no subject has phases,
-/// or all have the same. Calls observers in order, and before the rule. Without a rule (null), only time or number ends
-/// the rounds.
+/// that every cycle is balanced. If observers left all cycles out, the result has the last one. Allocates nothing
+/// between the first and the last sample. Either no subject has phases, or all have the same. Calls observers in order,
+/// and before the rule. Without a rule (null), only time or number ends the rounds.
 [[nodiscard]] inline Rounds run_rounds(Clock& clock, std::span<Subject* const> subjects, std::int64_t iterations,
                                        Schedule& schedule, std::size_t fewest_cycles, const Options& options,
                                        std::span<RoundObserver* const> observers = {}, StoppingRule* rule = nullptr) {
@@ -100,7 +103,9 @@ class StoppingRule {
         result.samples[(1 + phase) * subjects.size() + turn.implementation][round] =
             scale * subject.phases()->times()[phase];
     }
-    result.rounds += per_cycle;
+    bool kept = true;
+    for (auto* each : observers) kept = each->keeps_cycle() && kept;
+    if (kept) result.rounds += per_cycle;
     result.elapsed = clock.now() - start;
     result.observed = {};
     for (const auto* each : observers) result.observed += each->took();
@@ -118,6 +123,7 @@ class StoppingRule {
       continue;
     break;
   }
+  if (result.rounds == 0) result.rounds = per_cycle;
   for (auto& samples : result.samples) samples.resize(result.rounds);
   return result;
 }

@@ -344,6 +344,9 @@ class Figures(program.ReportCase):
             "slowed": 0.25,
             "power_limited": 0.0,
             "suspect_cycles": 3,
+            "dropped_cycles": 2,
+            "paused_ns": 1.5e6,
+            "sharing": ["process 7 (train)", "process 8"],
         }
         result["conditions"]["others"] = 1.1e-16
         page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
@@ -358,6 +361,9 @@ class Figures(program.ReportCase):
             "at its power limit": "0\u202f%",
             "slowed by heat or hardware": "25.0\u202f%",
             "cycles in which its clock changed": "3",
+            "cycles left out, at other clocks": "2",
+            "rests to cool the GPU": "1.50\u202fms",
+            "the GPU is shared": "process 7 (train); process 8",
             "used by other processes": "0\u202f%",
         }
         self.assertEqual({key: facts.get(key) for key in expected}, expected)
