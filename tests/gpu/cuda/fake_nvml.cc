@@ -1,4 +1,5 @@
 // A library with NVML's functions, for tests: one GPU at 0000:18:00.0.
+#include <cstdlib>
 #include <cstring>
 
 extern "C" {
@@ -21,6 +22,41 @@ int nvmlDeviceGetClockInfo(void*, int which, unsigned* value) {
 int nvmlDeviceGetTemperature(void*, int, unsigned*) { return 3; }
 int nvmlDeviceGetPowerUsage(void*, unsigned* milliwatts) {
   *milliwatts = 512500;
+  return 0;
+}
+// As on a GPU that another process uses. FAKE_NVML_USES: whether the driver tells how much.
+struct Process {
+  unsigned pid;
+  unsigned long long bytes;
+  unsigned gpu_instance, compute_instance;
+};
+int nvmlDeviceGetComputeRunningProcesses_v3(void*, unsigned* count, Process* found) {
+  const bool instances = std::getenv("FAKE_NVML_INSTANCES") != nullptr;
+  if (*count < 3) return 7;
+  *count = 3;
+  found[0] = {100, 1, instances ? 1u : 0xffffffff, 0};
+  found[1] = {200, 1, instances ? 2u : 0xffffffff, 0};
+  found[2] = {300, 1, instances ? 1u : 0xffffffff, 0};
+  return 0;
+}
+int nvmlDeviceGetMPSComputeRunningProcesses_v3(void*, unsigned* count, Process* found) {
+  *count = std::getenv("FAKE_NVML_MPS") != nullptr;
+  if (*count > 0) found[0] = {100, 1, 0xffffffff, 0};
+  return 0;
+}
+struct Use {
+  unsigned pid;
+  unsigned long long microseconds;
+  unsigned multiprocessors, memory, encoder, decoder;
+};
+int nvmlDeviceGetProcessUtilization(void*, Use* found, unsigned* count, unsigned long long since) {
+  const char* const uses = std::getenv("FAKE_NVML_USES");
+  if (uses == nullptr) return 3;
+  *count = 4;
+  found[0] = {100, since + 1, 60, 0, 0, 0};
+  found[1] = {200, since + 1, 10, 0, 0, 0};
+  found[2] = {200, since + 2, static_cast<unsigned>(std::atoi(uses)), 0, 0, 0};
+  found[3] = {200, since - 1, 99, 0, 0, 0};
   return 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* bits) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
 #include "pace/base/format.hpp"
@@ -24,6 +25,7 @@
 #include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/cuda/memory.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
+#include "pace/gpu/cuda/sharing.hpp"
 #include "pace/gpu/multi_mode_clock.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/result/result.hpp"
@@ -154,7 +156,25 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   /// Reads the state of the GPU by NVML; nothing without NVML.
   [[nodiscard]] std::optional<timing::GpuReading> look_at_gpu() const override {
     if (!nvml_) return std::nullopt;
-    const GpuState state = nvml_->state();
+    return reading_of(nvml_->state());
+  }
+
+  /// Reads the clock and what reduces it, without the slower sensors.
+  [[nodiscard]] std::optional<timing::GpuReading> look_at_clock() const override {
+    if (!nvml_) return std::nullopt;
+    return reading_of(nvml_->clock_state());
+  }
+
+  /// Looks for MIG, MPS and other processes, by NVML and the environment.
+  [[nodiscard]] timing::GpuSharing look_for_others(Nanoseconds period) const override {
+    return find_sharing(device_.name(), nvml_ ? &*nvml_ : nullptr, period);
+  }
+
+  /// Sleeps.
+  void pause(Nanoseconds time) override { std::this_thread::sleep_for(time); }
+
+ private:
+  [[nodiscard]] static timing::GpuReading reading_of(const GpuState& state) {
     timing::GpuReading reading;
     reading.clock = state.sm_megahertz.value_or(0);
     reading.celsius = state.celsius.value_or(0);
@@ -165,7 +185,6 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
     return reading;
   }
 
- private:
   /// Returns the limits, which are measured once per process; null if memory ran out.
   [[nodiscard]] const MachineLimits* limits() {
     try {

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,7 +28,29 @@ struct GpuState {
 /// machine.
 inline constexpr std::uint64_t power_limit = 0x4;
 
+/// A process with memory of its own on a GPU.
+struct GpuProcess {
+  unsigned pid = 0;                          ///< number, in the driver's namespace
+  bool by_mps = false;                       ///< it is a client of MPS, whose kernels run beside those of other clients
+  std::optional<unsigned> instance = {};     ///< its instance of MIG; absent: none
+  std::optional<double> multiprocessors = {};  ///< largest share of their time that it used lately; absent: unknown
+};
+
 namespace detail {
+
+/// nvmlProcessInfo_v2_t of nvml.h.
+struct NvmlProcess {
+  unsigned pid;
+  unsigned long long bytes;
+  unsigned gpu_instance, compute_instance;
+};
+
+/// nvmlProcessUtilizationSample_t of nvml.h; shares in per cent.
+struct NvmlUse {
+  unsigned pid;
+  unsigned long long microseconds;
+  unsigned multiprocessors, memory, encoder, decoder;
+};
 
 struct ClockReason {
   std::uint64_t bit;
@@ -86,6 +109,9 @@ class Nvml {
     nvml.find(nvml.reasons_, "nvmlDeviceGetCurrentClocksEventReasons");
     // The name before version 535 of the driver.
     if (nvml.reasons_ == nullptr) nvml.find(nvml.reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    nvml.find(nvml.processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
+    nvml.find(nvml.mps_processes_, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
+    nvml.find(nvml.uses_, "nvmlDeviceGetProcessUtilization");
     if (init == nullptr || by_address == nullptr || init() != 0) return std::nullopt;
     if (by_address(pci_address.c_str(), &nvml.device_) != 0) return std::nullopt;
     return nvml;
@@ -119,8 +145,40 @@ class Nvml {
     return state;
   }
 
+  /// Reads the clock of the multiprocessors and the reasons for a low one, without the slower sensors.
+  [[nodiscard]] GpuState clock_state() const {
+    constexpr int sm_clock = 1;
+    GpuState state;
+    unsigned value = 0;
+    unsigned long long bits = 0;
+    if (clock_ != nullptr && clock_(device_, sm_clock, &value) == 0) state.sm_megahertz = value;
+    if (reasons_ != nullptr && reasons_(device_, &bits) == 0) state.reasons = bits;
+    return state;
+  }
+
+
+  /// Returns the processes that compute on the GPU, on all its instances, with what they used since `since`, in
+  /// microseconds since 1970. Those that the driver does not show to this process are missing.
+  [[nodiscard]] std::vector<GpuProcess> processes(std::uint64_t since) const {
+    std::vector<GpuProcess> found;
+    const auto add_all = [&](ListProcesses* list, bool by_mps) {
+      constexpr unsigned no_instance = 0xffffffff;
+      for (const auto& each : listed(list)) {
+        const auto known = std::ranges::find(found, each.pid, &GpuProcess::pid);
+        auto& process = known != found.end() ? *known : found.emplace_back(GpuProcess{.pid = each.pid});
+        process.by_mps = process.by_mps || by_mps;
+        if (each.gpu_instance != no_instance) process.instance = each.gpu_instance;
+      }
+    };
+    add_all(processes_, false);
+    add_all(mps_processes_, true);
+    enter_uses(since, found);
+    return found;
+  }
+
  private:
   using Device = void*;
+  using ListProcesses = int(Device, unsigned*, detail::NvmlProcess*);
   struct Close {
     void operator()(void* library) const {
       // NVML counts its users, so that other users in this process can continue.
@@ -135,8 +193,35 @@ class Nvml {
     function = reinterpret_cast<Function*>(::dlsym(library_.get(), name));
   }
 
+  [[nodiscard]] std::vector<detail::NvmlProcess> listed(ListProcesses* list) const {
+    // More may start between two calls.
+    unsigned count = 256;
+    std::vector<detail::NvmlProcess> found(count);
+    if (list == nullptr || list(device_, &count, found.data()) != 0) count = 0;
+    found.resize(count);
+    return found;
+  }
+
+  /// The driver keeps uses of the last seconds, and lists no process that used nothing.
+  void enter_uses(std::uint64_t since, std::vector<GpuProcess>& processes) const {
+    constexpr int not_found = 6, success = 0;
+    unsigned count = 4096;
+    std::vector<detail::NvmlUse> uses(count);
+    const int status = uses_ == nullptr ? -1 : uses_(device_, uses.data(), &count, since);
+    if (status != success && status != not_found) return;
+    uses.resize(status == success ? count : 0);
+    for (auto& process : processes) {
+      process.multiprocessors = 0;
+      for (const auto& use : uses)
+        if (use.pid == process.pid && use.microseconds >= since)
+          process.multiprocessors = std::max(*process.multiprocessors, 0.01 * use.multiprocessors);
+    }
+  }
+
   std::unique_ptr<void, Close> library_;
   Device device_ = nullptr;
+  ListProcesses *processes_ = nullptr, *mps_processes_ = nullptr;
+  int (*uses_)(Device, detail::NvmlUse*, unsigned*, unsigned long long) = nullptr;
   int (*clock_)(Device, int, unsigned*) = nullptr;
   int (*temperature_)(Device, int, unsigned*) = nullptr;
   int (*power_)(Device, unsigned*) = nullptr;
