@@ -4,6 +4,7 @@
 #pragma once
 
 #include "pace/gate/counts.hpp"
+#include "pace/gate/energy.hpp"
 #include "pace/gate/expectation.hpp"
 #include "pace/gate/result_matchers.hpp"
 #include "pace/gate/times.hpp"

@@ -84,6 +84,8 @@ void set_option(Options& options, const std::string& name, const py::object& val
     options.max_interference = value.cast<double>();
   } else if (name == "controls") {
     options.controls = value.cast<bool>();
+  } else if (name == "energy") {
+    options.energy = value.cast<bool>();
   } else if (name == "audit") {
     options.audit = named(name, value.cast<std::string>(), {Audit::off, Audit::standard, Audit::strict});
   } else if (name == "stop") {
@@ -98,8 +100,8 @@ void set_option(Options& options, const std::string& name, const py::object& val
   } else {
     throw Error("there is no option '" + name +
                 "'; expected one of budget, hard_limit, least_duration, warm_up, min_sample, max_rounds, "
-                "max_iterations, confidence, alpha, beta, seed, check_seed, max_interference, controls, audit, stop, "
-                "operands, clock");
+                "max_iterations, confidence, alpha, beta, seed, check_seed, max_interference, controls, energy, audit, "
+                "stop, operands, clock");
   }
 }
 
@@ -304,6 +306,7 @@ PYBIND11_MODULE(_pace, module) {
   module.def("quantile_no_slower_than", &QuantileNoSlowerThan);
   module.def("faster_than", &FasterThan);
   module.def("within_time", [](double seconds) { return WithinTime(from_seconds(seconds)); });
+  module.def("energy_at_most", &EnergyAtMost);
   module.def("at_most", [](const std::string& count, std::int64_t limit) { return count_limit(count, limit, false); });
   module.def("peak_memory_at_most", &PeakMemoryAtMost);
   module.def("exactly", [](const std::string& count, std::int64_t number) { return count_limit(count, number, true); });

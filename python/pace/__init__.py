@@ -19,9 +19,9 @@ from pace.comparison import Comparison, compare
 from pace.result import Result, Row, write_results
 
 __all__ = [
-    "Comparison", "Error", "Expectation", "Result", "Row", "at_most", "compare", "exactly", "faster_than",
-    "mean_no_slower_than", "no_slower_than", "peak_memory_at_most", "quantile_no_slower_than", "speedup_at_least",
-    "within_time", "write_results",
+    "Comparison", "Error", "Expectation", "Result", "Row", "at_most", "compare", "energy_at_most", "exactly",
+    "faster_than", "mean_no_slower_than", "no_slower_than", "peak_memory_at_most", "quantile_no_slower_than",
+    "speedup_at_least", "within_time", "write_results",
 ]
 
 __version__ = _pace.version
@@ -57,6 +57,11 @@ def mean_no_slower_than(factor: float) -> Expectation:
 def quantile_no_slower_than(q: float, factor: float) -> Expectation:
     """As no_slower_than(), for the quantile `q` of the samples, such as 0.99."""
     return _pace.quantile_no_slower_than(q, factor)
+
+
+def energy_at_most(ratio: float) -> Expectation:
+    """One call on a GPU takes at most `ratio` times the baseline's energy."""
+    return _pace.energy_at_most(ratio)
 
 
 def at_most(count: str, limit: int) -> Expectation:

@@ -1,10 +1,13 @@
 // Whole comparisons on a device that only keeps books: which mode the gate is about, the others, and lost devices.
 #include "pace/compare/comparison.hpp"
+#include "pace/gate/energy.hpp"
 #include "pace/gate/result_matchers.hpp"
 #include "pace/gate/times.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -474,8 +477,8 @@ TEST_CASE("cycles at different clocks are left out, rests let the GPU recover, a
     CHECK(result.conditions.gpu->dropped_cycles > 0);
     CHECK(result.conditions.gpu->paused.count() > 0);
     CHECK(gpu.pauses > 0);
-    CHECK_THAT(result.notes, AnyMatch(ContainsSubstring("are left out, since the GPU's clock") &&
-                                      ContainsSubstring("to cool down")));
+    CHECK_THAT(result.notes,
+               AnyMatch(ContainsSubstring("are left out, since the GPU's clock") && ContainsSubstring("to cool down")));
     CHECK_THAT(result.conditions.disturbances, IsEmpty());
   }
 }
@@ -515,6 +518,96 @@ TEST_CASE("heat that slows one side alone drops cycles, and a GPU without readin
   const auto silent = gpu.compare(cool_side, hot_side);
   CHECK(verdict(silent) == pace::Verdict::passed);
   CHECK_FALSE(silent.conditions.gpu);
+}
+
+/// A GPU whose counter of energy moves every 91 ms, and whose power depends on the work.
+struct WithCounter {
+  FakeDevice device;
+  struct Clock final : FakeClock {
+    explicit Clock(WithCounter& gpu) : FakeClock(gpu.device), of(gpu) {}
+    WithCounter& of;
+    /// The moves that the fake has made meanwhile.
+    struct Recording final : pace::timing::EnergyRecording {
+      explicit Recording(WithCounter& gpu) : of(gpu), first(gpu.moves.size()) {}
+      WithCounter& of;
+      std::size_t first;
+      [[nodiscard]] std::vector<pace::timing::EnergyMove> stop() override {
+        return {of.moves.begin() + static_cast<std::ptrdiff_t>(first), of.moves.end()};
+      }
+    };
+    [[nodiscard]] std::unique_ptr<pace::timing::EnergyRecording> record_energy() override {
+      if (!of.has_counter) return nullptr;
+      return std::make_unique<Recording>(of);
+    }
+    [[nodiscard]] std::string device_name() const override { return "NVIDIA Fake"; }
+    Nanoseconds sample(pace::timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
+      const Nanoseconds took = FakeClock::sample(subject, operands, iterations);
+      // The fake's host looks for the end ten times a second, and the device has no idle power.
+      of.spend(took, now());
+      return took;
+    }
+  } clock{*this};
+
+  bool has_counter = true;
+  double watts = 0, joules = 0;
+  Nanoseconds last{}, period = std::chrono::milliseconds(91);
+  std::vector<pace::timing::EnergyMove> moves;
+
+  /// The power is even over the time since the last sample's end.
+  void spend(Nanoseconds took, Nanoseconds now) {
+    const double all = joules + watts * took.count() * 1e-9;
+    for (Nanoseconds at = period * (std::floor(last / period) + 1); at < now; at += period)
+      moves.push_back({at, 1e3 * std::lerp(joules, all, (at - last) / (now - last))});
+    joules = all;
+    last = now;
+  }
+  auto taking(double milliseconds, double with_watts) {
+    return [this, milliseconds, with_watts] {
+      watts = with_watts;
+      device.work(Nanoseconds(1e6 * milliseconds));
+    };
+  }
+  pace::Result compare(double ratio) {
+    auto options = rounds_for_verdicts();
+    options.clock = ClockChoice::hot;
+    options.mode_share = 0;
+    options.max_rounds = 4;
+    return pace::Comparison<>("a")
+        .options(options)
+        .check(pace::test::not_compared())
+        .baseline("a", taking(5, 300))
+        .candidate("b", taking(4, 600))
+        .expect(pace::EnergyAtMost(ratio))
+        .run(clock);
+  }
+};
+
+TEST_CASE("the energy of a call follows from the moves of the counter, and is judged by its ratio") {
+  WithCounter gpu;
+  const auto result = gpu.compare(1.7);
+  REQUIRE(result["a"].energy);
+  REQUIRE(result["b"].energy);
+  CHECK_THAT(result["a"].energy->millijoules, WithinRel(1500.0, 0.01));
+  CHECK_THAT(result["b"].energy->millijoules, WithinRel(2400.0, 0.01));
+  CHECK_THAT(result["b"].energy->ratio.value_or(0), WithinRel(1.6, 0.01));
+  CHECK_FALSE(result["a"].energy->ratio);
+  CHECK(result["b"].energy->moves > 20);
+  REQUIRE(result["b"].energy->ratio_interval);
+  CHECK(result["b"].energy->ratio_interval->contains(1.6));
+  CHECK(verdict(result) == pace::Verdict::passed);
+  CHECK(verdict(gpu.compare(1.5)) == pace::Verdict::failed);
+}
+
+TEST_CASE("a counter that hardly moves leaves the gate on energy undecided, and none makes it invalid") {
+  WithCounter gpu;
+  gpu.period = std::chrono::milliseconds(700);
+  const auto coarse = gpu.compare(2);
+  CHECK(verdict(coarse) == pace::Verdict::undecided);
+  CHECK_FALSE(coarse["b"].energy->interval);
+  gpu.has_counter = false;
+  const auto none = gpu.compare(2);
+  CHECK(verdict(none) == pace::Verdict::invalid);
+  CHECK_THAT(none["b"].judgements[0].message, ContainsSubstring("NVIDIA Fake has no counter of energy"));
 }
 
 TEST_CASE("on a GPU, too, a candidate that makes the thread wait is charged with that, and no other side is") {

@@ -63,6 +63,11 @@ class Verdicts(unittest.TestCase):
         self.assertIn("bytes at once in one call", copying.message)
         self.assertIsNone(whole["mine"].clock_overhead)
 
+    def test_energy_needs_a_gpu(self):
+        result = compared(lambda x: x + x).expect("mine", pace.energy_at_most(1.5)).run()
+        self.assertEqual([each.verdict for each in result["mine"].judgements], ["invalid"])
+        self.assertIn("do not run on a GPU", result.message)
+
     def test_a_function_of_the_user_compares(self):
         result = compared(lambda x: x.mul(3)).compare_outputs(lambda expected, actual: None).run()
         self.assertEqual(result["mine"].outcome, "measured")

@@ -257,6 +257,19 @@ TEST_CASE("counted instructions stand under their row, as a range only where the
                        "\n      550 to 560 instructions a call, 1.10000x to 1.12000x the baseline's (callgrind)\n"));
 }
 
+TEST_CASE("the energy of a call stands under its row, or why it is unknown") {
+  auto result = sample::comparison("relu");
+  result.implementations[0].energy = pace::EnergySummary{.missing = "no counter"};
+  result.implementations[1].energy = pace::EnergySummary{.millijoules = 1191,
+                                                         .interval = pace::Interval<double>{1180, 1202, 0.95},
+                                                         .ratio = 1.25,
+                                                         .ratio_interval = pace::Interval<double>{1.2, 1.3, 0.998}};
+  CHECK_THAT(
+      table_of({result}),
+      ContainsSubstring("\n      no energy: no counter\n") &&
+          ContainsSubstring("\n      energy 1191 mJ a call [1180, 1202], 1.250x the baseline's [1.200x, 1.300x]\n"));
+}
+
 TEST_CASE("a share of the peak stands under its row, on a CPU as well") {
   auto result = sample::comparison("relu");
   result.implementations[1].share_of_peak = 0.5;

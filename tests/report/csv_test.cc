@@ -69,9 +69,12 @@ TEST_CASE("a row is the golden text") {
   result.device = "NVIDIA H200";
   result.inputs = "Float[16, 1024]";
   result.implementations[1].share_of_peak = 0.25;
+  result.implementations[1].energy =
+      pace::EnergySummary{.millijoules = 1200, .interval = pace::Interval<double>{1190, 1210, 0.95}, .ratio = 1.5};
   CHECK(pace::report::CsvSink::row(result, result.implementations[1]) ==
         "layer_norm,fused,false,measured,true,0.25,2000,1000,4000,1000,1000,4000,4000,0.125,2,2,1,4,2,1,0.95,20000,30,"
-        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2100,3000,2,,,,,0.25,2000,,,\n");
+        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2100,3000,2,,,,,0.25,2000,,,,1200,1190,1210,"
+        "1.5\n");
 }
 
 TEST_CASE("what the clock adds has columns, and the median is there with it and without it") {
@@ -109,6 +112,16 @@ TEST_CASE("what else happened during the rounds stands beside every row") {
                                                     {"involuntary_switches", "12"},
                                                     {"disturbance", "The hypervisor, again."}};
   for (const auto& [column, text] : expected) CHECK(rows[1].at(column) == text);
+}
+
+TEST_CASE("an energy that is unknown has empty columns") {
+  auto result = sample::comparison("case");
+  result.implementations[0].energy = pace::EnergySummary{.missing = "no counter"};
+  const auto rows = written(result);
+  for (const char* const column : {"energy_mj", "energy_low_mj", "energy_high_mj", "energy_ratio"}) {
+    CHECK(rows[0].at(column) == "");
+    CHECK(rows[1].at(column) == "");
+  }
 }
 
 TEST_CASE("counted instructions have columns, and the baseline's ratios are empty") {

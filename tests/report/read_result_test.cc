@@ -94,6 +94,8 @@ Result full() {
   row.counts = CallCounts{1, 2, 3, 4};
   row.why_uncounted = "two calls differ";
   row.instructions = InstructionCount{1, 2, 0.5, 1.5, "callgrind"};
+  row.energy =
+      EnergySummary{1200, Interval<double>{1190, 1210, 0.95}, 40, 1.5, Interval<double>{1.4, 1.6, 0.998}, "no counter"};
   row.judgements = {
       {"expected", Verdict::undecided, true, "a message", DemandedSpeed{true, 1.02, 0.003, 0.004, false, true}},
       {"other", Verdict::failed, false, "no", {}}};
@@ -233,6 +235,15 @@ void same(const ImplementationResult& read, const ImplementationResult& written)
   same(read.speedup, written.speedup);
   same(read.context, written.context);
   same_on_device(read, written);
+  REQUIRE(read.energy.has_value() == written.energy.has_value());
+  if (read.energy) {
+    CHECK(read.energy->millijoules == written.energy->millijoules);
+    CHECK(read.energy->interval->high == written.energy->interval->high);
+    CHECK(read.energy->moves == written.energy->moves);
+    CHECK(read.energy->ratio == written.energy->ratio);
+    CHECK(read.energy->ratio_interval->confidence == written.energy->ratio_interval->confidence);
+    CHECK(read.energy->missing == written.energy->missing);
+  }
   CHECK(read.counts == written.counts);
   if (read.counts) CHECK(read.counts->peak_bytes == written.counts->peak_bytes);
   CHECK(read.why_uncounted == written.why_uncounted);

@@ -38,6 +38,7 @@ def view(place, run, of_run, result, most, list_axis):
         "modes": list(dict.fromkeys(modes)),
         "rates": rates,
         "clock": result["clock"],
+        "has_energy": any(row["energy"] for row in all_rows),
         "has_memory": any(row["device_memory"] or row["device_counts"] for row in all_rows),
         "has_instructions": any(row["instructions"] for row in all_rows),
         "has_counts": any(row["counts"] or row["instructions"] for row in all_rows),

@@ -108,6 +108,22 @@ def _mode(mode):
     }
 
 
+def _energy(energy):
+    """The energy of a call and its ratio to the baseline's, each with its interval."""
+    between = lambda interval, unit: (
+        f" [{figures.significant(interval['low'], 4)}{unit}, {figures.significant(interval['high'], 4)}{unit}]"
+        if interval
+        else ""
+    )
+    if energy["missing"] or not energy["millijoules"]:
+        return {"each": energy["missing"] or "–", "ratio": "–"}
+    ratio = energy["ratio"]
+    return {
+        "each": f"{figures.significant(energy['millijoules'], 4)} mJ" + between(energy["interval"], ""),
+        "ratio": figures.significant(ratio, 4) + "x" + between(energy["ratio_interval"], "x") if ratio else "–",
+    }
+
+
 def _counted(row):
     """The counts beside times: memory and activities of a device, calls, allocations, instructions."""
     memory, activities, counts, instructions = (
@@ -120,6 +136,7 @@ def _counted(row):
             "reserved": figures.bytes_(memory["reserved_bytes"]),
             "allocations": figures.whole(memory["allocations"]),
         },
+        "energy": row["energy"] and _energy(row["energy"]),
         "device_counts": activities and {key: figures.whole(value) for key, value in activities.items()},
         "counts": counts
         and {

@@ -247,6 +247,14 @@ _IMPLEMENTATION = Object(
     device_counts=Object(**{key: Number() for key in "kernels launches synchronisations graph_nodes".split()}),
     counts=_COUNTS,
     why_uncounted=Text(),
+    energy=Object(
+        millijoules=Number(),
+        interval=_INTERVAL,
+        moves=Number(),
+        ratio=Number(),
+        ratio_interval=_INTERVAL,
+        missing=Text(),
+    ),
     instructions=Object(
         low=Number(), high=Number(), ratio_low=Number(), ratio_high=Number(), counter=Text(), required=("low", "high")
     ),
@@ -304,7 +312,6 @@ RESULT = Object(
                     "suspect_cycles dropped_cycles paused_ns other_processes others"
                 ).split()
             },
-            absent={"sharing": []},
             sharing=ListOf(Text()),
         ),
         **{

@@ -34,6 +34,8 @@ class Expectation : public Matcher<Expectation> {
     std::function<Judgement(const ImplementationResult&)> judge = {};
     /// Whether the rule reads ImplementationResult::device_counts, which are only taken if an expectation needs them.
     bool needs_device_counts = false;
+    /// Whether the rule reads ImplementationResult::energy, which is only measured if an expectation needs it.
+    bool needs_energy = false;
     /// Whether the rule reads figures that exist for whole iterations only, not for phases.
     bool of_whole_iterations = false;
   };
@@ -93,6 +95,8 @@ class Expectation : public Matcher<Expectation> {
   [[nodiscard]] gate::TakenOn taken_on() const { return taken_on_; }
   /// Returns whether it needs Options::device_counts.
   [[nodiscard]] bool needs_device_counts() const { return rule_.needs_device_counts; }
+  /// Returns whether it needs Options::energy.
+  [[nodiscard]] bool needs_energy() const { return rule_.needs_energy; }
 
  private:
   [[nodiscard]] Judgement judge_by_rule(const ImplementationResult& row) const;

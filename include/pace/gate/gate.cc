@@ -1,5 +1,6 @@
 // What the headers of this room declare, compiled once (see base/config.hpp).
 #include "pace/gate/counts-inl.hpp"
+#include "pace/gate/energy-inl.hpp"
 #include "pace/gate/evidence-inl.hpp"
 #include "pace/gate/expectation-inl.hpp"
 #include "pace/gate/forecast-inl.hpp"

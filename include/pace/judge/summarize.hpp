@@ -171,6 +171,7 @@ inline void add_speeds_on_unseen_values(std::span<const UnseenSpeed> found, Resu
     row.context.excess_in_rounds = row.context.likely_excess_in_rounds = 1;
     row.counts.reset();
     row.device_counts.reset();
+    row.energy.reset();
   }
   return result;
 }
@@ -193,6 +194,7 @@ inline void add_modes(const OtherTimings& other, const Participants& participant
   add(result, 0);
   for (std::size_t i = 0; i < result.phases.size(); ++i) add(result.phases[i], i + 1);
   for (const auto& [index, counts] : other.device_counts) result.implementations[index].device_counts = counts;
+  for (const auto& [index, energy] : other.energy) result.implementations[index].energy = energy;
 }
 
 /// Adds the clock, the warm-up and the number of iterations to `result`.

@@ -9,8 +9,10 @@
 #include <utility>
 #include <vector>
 
+#include "pace/measure/energy.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
+#include "pace/run/progress.hpp"
 #include "pace/stats/median_interval.hpp"
 #include "pace/stats/multiplicity.hpp"
 #include "pace/stats/summary.hpp"
@@ -120,6 +122,7 @@ struct ModeTimings {
 struct OtherTimings {
   std::vector<ModeTimings> modes = {};
   std::map<std::size_t, std::optional<DeviceCounts>> device_counts = {};
+  std::map<std::size_t, EnergySummary> energy = {};
 };
 
 /// Adds timings of those among `remaining` that the selected mode can time.
@@ -169,9 +172,9 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
 }
 
 /// After the gates' own mode, times those that remain in the modes cold, hot, graph and host. Skips what gates already
-/// measured: `of_gate`, and with `host_gated` the host. Then counts one call on the device, if the options say so. If
-/// an implementation throws, `participants` gets its fault, and the rest goes on without it. Nothing follows on a lost
-/// device.
+/// measured: `of_gate`, and with `host_gated` the host. Then measures the energy of a call and counts one call on the
+/// device, if the options say so. If an implementation throws, `participants` gets its fault, and the rest goes on
+/// without it. Nothing follows on a lost device.
 [[nodiscard]] inline OtherTimings time_other_modes(timing::Clock& clock, const Prepared& prepared, ClockChoice of_gate,
                                                    bool host_gated, Participants& participants) {
   OtherTimings found;
@@ -216,6 +219,15 @@ inline void time_mode(timing::ModeClock& clock, const Prepared& prepared, const 
     found.modes.push_back(std::move(timings));
   }
   modes->select(of_gate);
+
+  if (options.energy && !remaining.empty() && !participants.device_lost()) {
+    report_step({.what = "energy"});
+    try {
+      found.energy = measure_energy(*modes, prepared, remaining);
+    } catch (...) {
+      enter("after the rounds, when its energy was measured: ");
+    }
+  }
 
   // Last, since a profiler may slow later calls.
   if (options.device_counts)

@@ -80,7 +80,7 @@ PACE_INLINE std::string ConsoleSink::lines(const Result& result) {
   // The baseline stands in the lines of the candidates, unless there is none or there is something to say of it alone.
   for (const auto& each : result.implementations)
     if (!each.is_baseline || result.implementations.size() == 1 || each.outcome != Outcome::measured ||
-        !each.judgements.empty() || each.instructions)
+        !each.judgements.empty() || each.instructions || each.energy)
       shown.push_back(&each);
   std::vector<std::vector<Cell>> rows;
   for (const auto* each : shown)
@@ -99,8 +99,8 @@ PACE_INLINE std::string ConsoleSink::lines(const Result& result) {
     fails = fails || at_fault(each.outcome) ||
             std::ranges::any_of(each.judgements, [](const Judgement& one) { return !one.acceptable; });
     text += table_.line(rows[i]);
-    if (const auto line = instructions(*shown[i]); !line.empty())
-      text += indented(line, remark_indent_of_lines, Colour::none);
+    for (const auto& line : {instructions(each), energy(each)})
+      if (!line.empty()) text += indented(line, remark_indent_of_lines, Colour::none);
     text += more;
   }
   // What may explain a failure is not kept back, unless its message says it already.
@@ -282,6 +282,21 @@ PACE_INLINE std::string ConsoleSink::modes(const ImplementationResult& each) {
   return text + missing + added;
 }
 
+PACE_INLINE std::string ConsoleSink::energy(const ImplementationResult& each) {
+  if (!each.energy) return "";
+  const auto& found = *each.energy;
+  if (!found.missing.empty()) return "no energy: " + found.missing;
+  std::string text = "energy " + format_significant(found.millijoules, 4) + " mJ a call";
+  if (found.interval)
+    text +=
+        " [" + format_significant(found.interval->low, 4) + ", " + format_significant(found.interval->high, 4) + ']';
+  if (found.ratio) text += ", " + format_significant(*found.ratio, 4) + "x the baseline's";
+  if (found.ratio_interval)
+    text += " [" + format_significant(found.ratio_interval->low, 4) + "x, " +
+            format_significant(found.ratio_interval->high, 4) + "x]";
+  return text;
+}
+
 PACE_INLINE std::string ConsoleSink::tails(const ImplementationResult& each) {
   if (!each.time) return "";
   const TimeSummary& time = *each.time;
@@ -334,7 +349,8 @@ PACE_INLINE std::string ConsoleSink::explanations(const ImplementationResult& ea
 
 PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) const {
   std::string text;
-  if (const auto line = instructions(each); !line.empty()) text += indented(line, remark_indent, Colour::none);
+  for (const auto& line : {instructions(each), energy(each)})
+    if (!line.empty()) text += indented(line, remark_indent, Colour::none);
   if (const auto line = tails(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   if (const auto line = modes(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   return text + explanations(each, remark_indent, "");

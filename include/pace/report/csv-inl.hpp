@@ -28,7 +28,8 @@ PACE_INLINE std::string_view CsvSink::header() {
          "message,clock,seed,steal,others,waiting,throttled,involuntary_switches,longest_cycle_ns,median_cycle_ns,"
          "clock_error_ns,stop_reason,disturbance,operator_calls,allocations,bytes_allocated,"
          "device,inputs,mean_ns,q99_ns,speedup_mean,instructions_low,instructions_high,instructions_ratio_low,"
-         "instructions_ratio_high,share_of_peak,shown_ns,clock_adds_ns,clock_adds_error_ns,peak_bytes\n";
+         "instructions_ratio_high,share_of_peak,shown_ns,clock_adds_ns,clock_adds_error_ns,peak_bytes,energy_mj,"
+         "energy_low_mj,energy_high_mj,energy_ratio\n";
 }
 
 PACE_INLINE void CsvSink::write(const Result& result) {
@@ -75,6 +76,10 @@ PACE_INLINE std::string CsvSink::row(const Result& result, const ImplementationR
   const auto overhead = time ? time->overhead : std::nullopt;
   row.member(overhead, &ClockOverhead::added).member(overhead, &ClockOverhead::error);
   row.number(each.counts ? each.counts->peak_bytes : std::nullopt);
+  const auto& energy = each.energy;
+  const bool has_energy = energy && energy->missing.empty();
+  row.number(has_energy ? std::optional(energy->millijoules) : std::nullopt).bounds(energy);
+  row.number(energy ? energy->ratio : std::nullopt);
   return row.line();
 }
 

@@ -47,6 +47,8 @@ namespace pace::report {
 /// | shown_ns | the median without what the clock adds, as tables show it |
 /// | peak_bytes | most bytes of LibTorch's allocators that one call holds at once |
 /// | clock_adds_ns, clock_adds_error_ns | what the clock adds to each call, and its uncertainty; empty: nothing |
+/// | energy_mj, energy_low_mj, energy_high_mj | energy of one call on a GPU in millijoules, and its interval |
+/// | energy_ratio | own energy over the baseline's |
 class CsvSink final : public Sink {
  public:
   /// Opens the file, which begins with the header; its former content stays until the first result, or finish(). Throws

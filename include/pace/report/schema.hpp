@@ -254,6 +254,20 @@ struct Schema<DeviceCounts> {
   };
 };
 
+/// Energy of one call on a GPU.
+template <>
+struct Schema<EnergySummary> {
+  static constexpr std::string_view name = "energy";
+  static constexpr auto fields = std::tuple{
+      field("millijoules", &EnergySummary::millijoules, "of the whole board; 0: unknown"),
+      field("interval", &EnergySummary::interval, "in millijoules; null with too few moves of the counter"),
+      field("moves", &EnergySummary::moves, "moves of the counter that it rests on"),
+      field("ratio", &EnergySummary::ratio, "over the baseline's; null for the baseline"),
+      field("ratio_interval", &EnergySummary::ratio_interval, "null with too few moves of the counter"),
+      field("missing", &EnergySummary::missing, "why it is unknown"),
+  };
+};
+
 /// Counts of one call.
 template <>
 struct Schema<CallCounts> {
@@ -333,6 +347,7 @@ struct Schema<ImplementationResult> {
       field("modes", &Row::modes, "on a GPU: the same calls timed in further modes"),
       field("device_memory", &Row::device_memory, "of one call on a GPU"),
       field("device_counts", &Row::device_counts, "of one call on a GPU"),
+      field("energy", &Row::energy, "of one call on a GPU; null unless `--energy` or an expectation asks for it"),
       field("counts", &Row::counts, "of one call; null unless two calls counted the same"),
       field("why_uncounted", &Row::why_uncounted, "why `counts` or its peak is null"),
       field("instructions", &Row::instructions, "of one call; null unless counted in place of times"),

@@ -28,7 +28,7 @@ struct GpuConditions {
   std::size_t suspect_cycles = 0;
   /// Number of cycles that were left out: the clock or the reasons for a low one differed between the sides.
   std::size_t dropped_cycles = 0;
-  Nanoseconds paused{};  ///< time that the GPU was given to cool down
+  Nanoseconds paused{};             ///< time that the GPU was given to cool down
   std::size_t other_processes = 0;  ///< number of other processes that compute on it
   /// Share of the multiprocessors' time that these used; absent: unknown.
   std::optional<double> others = {};

@@ -159,6 +159,9 @@ struct Options {
   /// Whether to count kernels, launches and waits of one GPU call after the rounds. Expectations on such counts set it.
   bool device_counts = false;
 
+  /// Whether to measure the energy of a GPU call after the rounds, for some seconds. Expectations of energy set it.
+  bool energy = false;
+
   /// Time for each further timing of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0: none.
   double mode_share = 0.25;
 
@@ -269,6 +272,7 @@ inline void validate(const Options& options) {
   std::vector<std::string> found;
   if (is_for_gpu(options.clock)) found.push_back(std::string("--clock ") + to_string(options.clock));
   if (options.asks_for_mode_share) found.emplace_back("--mode-share");
+  if (options.energy) found.emplace_back("--energy");
   return found;
 }
 

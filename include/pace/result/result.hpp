@@ -137,6 +137,16 @@ struct DeviceCounts {
   [[nodiscard]] bool operator==(const DeviceCounts&) const = default;
 };
 
+/// Energy of one call on a GPU, by the board's counter of all energy during calls of one implementation alone.
+struct EnergySummary {
+  double millijoules = 0;                               ///< energy of one call; 0: unknown
+  std::optional<Interval<double>> interval = {};        ///< its interval in millijoules; absent with too few moves
+  std::size_t moves = 0;                                ///< moves of the counter that it rests on
+  std::optional<double> ratio = {};                     ///< own energy over the baseline's; absent for the baseline
+  std::optional<Interval<double>> ratio_interval = {};  ///< interval of `ratio`; absent with too few moves
+  std::string missing = {};                             ///< why it is unknown; empty otherwise
+};
+
 /// GPU memory that one call takes, by the statistics of LibTorch's allocator.
 struct DeviceMemory {
   std::int64_t peak = 0;                ///< most allocated bytes beyond those before the call
@@ -189,6 +199,7 @@ struct ImplementationResult {
   std::optional<DeviceMemory> device_memory;  ///< memory of one call on a GPU; absent on the CPU
   /// Counts of one call on a GPU (Options::device_counts); absent unless two calls have equal counts.
   std::optional<DeviceCounts> device_counts;
+  std::optional<EnergySummary> energy;  ///< energy of one call on a GPU (Options::energy); absent otherwise
 
   /// Counts of one call; absent unless two calls on equal operands have equal counts.
   std::optional<CallCounts> counts;

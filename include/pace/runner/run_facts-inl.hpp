@@ -61,6 +61,7 @@ namespace pace::runner::detail {
   add("--isolate", to_string(options.isolate));
   add("--stop", to_string(options.stop));
   add("--mode-share", options.mode_share);
+  add("--energy", options.energy ? "yes" : "no");
   add("--controls", options.controls ? "yes" : "no");
   if (session.suite_alpha)
     add("--suite-alpha", *session.suite_alpha);

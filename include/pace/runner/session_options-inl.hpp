@@ -167,7 +167,9 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
       {"GPU",
        {{"--clock", "what the gate's times on a GPU are", detail::clock_value(options)},
         {"--mode-share", "time for each further timing mode on a GPU, as a share of the budget; 0: none",
-         detail::mode_share_value(options)}}},
+         detail::mode_share_value(options)},
+        {"--energy", "also measure the energy of a call on a GPU, which takes four seconds an implementation",
+         args::flag(measuring.energy)}}},
   };
 }
 

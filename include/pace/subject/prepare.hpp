@@ -163,9 +163,10 @@ inline void repair_all(const Prepared& prepared) {
   if (prepared.options.check_seed == 0) prepared.options.check_seed = draw_seed();
   prepared.operands->scratch = plan.scratch;
   prepared.operands->constant = plan.constant;
-  prepared.options.device_counts = plan.options.device_counts ||
-                                   std::any_of(plan.stated.begin(), plan.stated.end(),
-                                               [](const auto& each) { return each.expectation.needs_device_counts(); });
+  for (const auto& each : plan.stated) {
+    prepared.options.device_counts |= each.expectation.needs_device_counts();
+    prepared.options.energy |= each.expectation.needs_energy();
+  }
   // Rounds that end as soon as a gate looks proven are biased away from the limit.
   if (run_context().defers_judgements) prepared.options.stop = StopPolicy::budget;
   return prepared;

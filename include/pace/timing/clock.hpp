@@ -14,6 +14,7 @@
 #include "pace/result/conditions.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
+#include "pace/timing/energy.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
@@ -176,6 +177,8 @@ class ModeClock : public Clock {
   [[nodiscard]] virtual std::optional<GpuReading> look_at_gpu() const { return std::nullopt; }
   /// Reads the clock and what reduces it, and nothing else where that is quicker. Call it between samples.
   [[nodiscard]] virtual std::optional<GpuReading> look_at_clock() const { return look_at_gpu(); }
+  /// Begins to record the GPU's energy; null: it has no counter of it.
+  [[nodiscard]] virtual std::unique_ptr<EnergyRecording> record_energy() { return nullptr; }
   /// Looks for others that used the GPU in the last `period`. Takes some milliseconds.
   [[nodiscard]] virtual GpuSharing look_for_others(Nanoseconds /*period*/) const { return {}; }
 };

@@ -439,7 +439,7 @@ TEST_CASE("time of the host that a graph does not show closes a guard") {
   CHECK(result["again"].modes.size() == 4);
 }
 
-TEST_CASE("identical dense products have the same clock, alone as in the rounds") {
+TEST_CASE("identical dense products have the same clock in the rounds") {
   needs_gpu();
   const at::Tensor x = at::randn({4096, 4096}, at::TensorOptions(at::kCUDA).dtype(at::kBFloat16));
   const auto product = [](const at::Tensor& a) { return at::mm(a, a); };
@@ -455,8 +455,9 @@ TEST_CASE("identical dense products have the same clock, alone as in the rounds"
   INFO(result["other"].judgements.at(0).message);
   REQUIRE(result.conditions.gpu);
   CAPTURE(result.conditions.gpu->suspect_cycles, result.conditions.gpu->power_limited);
-  for (const auto& disturbance : result.conditions.disturbances)
-    CHECK_THAT(disturbance, !ContainsSubstring("alone it runs"));
+  // They lower the clock for each other alike, so that enough cycles count.
+  CHECK(result.conditions.gpu->dropped_cycles < result.rounds / 2);
+  CHECK(result["other"].judgements.at(0).verdict == pace::Verdict::passed);
 }
 
 TEST_CASE("faster than the memory allows is invalid") {

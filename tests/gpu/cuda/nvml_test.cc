@@ -1,5 +1,6 @@
 // Readings of NVML, with a library that stands in for it; needs neither a GPU nor the toolkit.
 #include "pace/gpu/cuda/nvml.hpp"
+#include "pace/gpu/cuda/energy_recorder.hpp"
 #include "pace/gpu/cuda/sharing.hpp"
 
 #include <catch2/catch_test_macros.hpp>
@@ -71,7 +72,8 @@ TEST_CASE("reasons have names, and only some of them slow work down unasked") {
 TEST_CASE("other processes on the GPU are named with what they used") {
   const Variable uses("FAKE_NVML_USES", "40");
   const auto found = sharing_with(100);
-  CHECK(found.who == std::vector<std::string>{"process 200, which used 40 % of it", "process 300, which used 0 % of it"});
+  CHECK(found.who ==
+        std::vector<std::string>{"process 200, which used 40 % of it", "process 300, which used 0 % of it"});
   CHECK(found.processes == 2);
   REQUIRE(found.others);
   CHECK_THAT(*found.others, Catch::Matchers::WithinRel(0.4, 1e-12));
@@ -111,4 +113,20 @@ TEST_CASE("without NVML, nobody is known to share a whole GPU") {
   const Variable pipes("CUDA_MPS_PIPE_DIRECTORY", "/nowhere");
   CHECK(find_sharing("NVIDIA H200", nullptr, std::chrono::seconds(1)).who.empty());
   CHECK(find_sharing("NVIDIA H200 MIG 1g.18gb", nullptr, std::chrono::seconds(1)).who.size() == 1);
+}
+
+TEST_CASE("a recording has each move of the counter of energy, in order") {
+  const auto nvml = Nvml::open("0000:18:00.0", fake_library().c_str());
+  REQUIRE(nvml->millijoules());
+  EnergyRecorder recorder(*nvml);
+  // Each reading moves the counter on, so that some moves follow however slow the thread is.
+  for (int i = 0; i < 30; ++i) (void)nvml->millijoules();
+  const auto moves = recorder.stop();
+  for (std::size_t i = 1; i < moves.size(); ++i) {
+    CHECK(moves[i].at >= moves[i - 1].at);
+    CHECK(moves[i].millijoules > moves[i - 1].millijoules);
+  }
+  CHECK(recorder.stop().empty());
+  const Variable none("FAKE_NVML_NO_ENERGY", "1");
+  CHECK_FALSE(nvml->millijoules());
 }

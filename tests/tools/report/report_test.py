@@ -332,6 +332,14 @@ class Figures(program.ReportCase):
                 "allocations": 1,
                 "driver_allocations": 0,
             }
+            row["energy"] = {
+                "millijoules": 1191.25,
+                "interval": {"low": 1180, "high": 1202, "confidence": 0.95},
+                "moves": 40,
+                "ratio": 1.25,
+                "ratio_interval": {"low": 1.2, "high": 1.3, "confidence": 0.998},
+                "missing": "",
+            }
             row["device_counts"] = {"kernels": 2, "launches": 2, "synchronisations": 0, "graph_nodes": None}
         result["clock"] = "cold"
         result["conditions"]["gpu"] = {
@@ -352,6 +360,8 @@ class Figures(program.ReportCase):
         page, _ = self.page_of(made_up.write(self.folder / "a.json", [result]))
         self.assertEqual(self.values(page, "mode"), [81800.0, 46900.0])
         self.assertIn("it cannot be captured", page.text)
+        self.assertIn("1191 mJ [1180, 1202]", page.text)
+        self.assertIn("1.250x [1.200x, 1.300x]", page.text)
         self.assertIn("The mode of the comparison's times and speed-ups is cold.", page.text)
         facts = dict(zip((each["text"] for each in page.all("dt")), (each["text"] for each in page.all("dd"))))
         expected = {

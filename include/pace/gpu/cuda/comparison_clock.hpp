@@ -20,6 +20,7 @@
 #include "pace/gpu/cuda/cache_settings.hpp"
 #include "pace/gpu/cuda/clock_overhead.hpp"
 #include "pace/gpu/cuda/device.hpp"
+#include "pace/gpu/cuda/energy_recorder.hpp"
 #include "pace/gpu/cuda/escape.hpp"
 #include "pace/gpu/cuda/facts.hpp"
 #include "pace/gpu/cuda/limits.hpp"
@@ -29,6 +30,7 @@
 #include "pace/gpu/multi_mode_clock.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/result/result.hpp"
+#include "pace/timing/energy.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 
@@ -163,6 +165,12 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   [[nodiscard]] std::optional<timing::GpuReading> look_at_clock() const override {
     if (!nvml_) return std::nullopt;
     return reading_of(nvml_->clock_state());
+  }
+
+  /// Records the board's energy; null without NVML or its counter.
+  [[nodiscard]] std::unique_ptr<timing::EnergyRecording> record_energy() override {
+    if (!nvml_ || !nvml_->millijoules()) return nullptr;
+    return std::make_unique<EnergyRecorder>(*nvml_);
   }
 
   /// Looks for MIG, MPS and other processes, by NVML and the environment.

@@ -30,9 +30,9 @@ inline constexpr std::uint64_t power_limit = 0x4;
 
 /// A process with memory of its own on a GPU.
 struct GpuProcess {
-  unsigned pid = 0;                          ///< number, in the driver's namespace
-  bool by_mps = false;                       ///< it is a client of MPS, whose kernels run beside those of other clients
-  std::optional<unsigned> instance = {};     ///< its instance of MIG; absent: none
+  unsigned pid = 0;                       ///< number, in the driver's namespace
+  bool by_mps = false;                    ///< it is a client of MPS, whose kernels run beside those of other clients
+  std::optional<unsigned> instance = {};  ///< its instance of MIG; absent: none
   std::optional<double> multiprocessors = {};  ///< largest share of their time that it used lately; absent: unknown
 };
 
@@ -109,6 +109,7 @@ class Nvml {
     nvml.find(nvml.reasons_, "nvmlDeviceGetCurrentClocksEventReasons");
     // The name before version 535 of the driver.
     if (nvml.reasons_ == nullptr) nvml.find(nvml.reasons_, "nvmlDeviceGetCurrentClocksThrottleReasons");
+    nvml.find(nvml.energy_, "nvmlDeviceGetTotalEnergyConsumption");
     nvml.find(nvml.processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
     nvml.find(nvml.mps_processes_, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
     nvml.find(nvml.uses_, "nvmlDeviceGetProcessUtilization");
@@ -156,6 +157,12 @@ class Nvml {
     return state;
   }
 
+  /// Energy of the board since the driver was loaded, in millijoules; nothing without such a counter.
+  [[nodiscard]] std::optional<std::uint64_t> millijoules() const {
+    unsigned long long value = 0;
+    if (energy_ == nullptr || energy_(device_, &value) != 0) return std::nullopt;
+    return value;
+  }
 
   /// Returns the processes that compute on the GPU, on all its instances, with what they used since `since`, in
   /// microseconds since 1970. Those that the driver does not show to this process are missing.
@@ -220,6 +227,7 @@ class Nvml {
 
   std::unique_ptr<void, Close> library_;
   Device device_ = nullptr;
+  int (*energy_)(Device, unsigned long long*) = nullptr;
   ListProcesses *processes_ = nullptr, *mps_processes_ = nullptr;
   int (*uses_)(Device, detail::NvmlUse*, unsigned*, unsigned long long) = nullptr;
   int (*clock_)(Device, int, unsigned*) = nullptr;
