@@ -1,0 +1,440 @@
+// Comparisons of several ranks, with processes and clocks of the test's own.
+#include <dirent.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <new>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <ATen/ops/add.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/mul.h>
+#include <ATen/ops/ones.h>
+#include <ATen/ops/zeros.h>
+
+#include "pace/ranks.hpp"
+#include "tests/support/fake_clock.hpp"
+
+// After LibTorch, which has a CHECK of its own.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Equals;
+using Catch::Matchers::MessageMatches;
+using Catch::Matchers::StartsWith;
+using Catch::Matchers::WithinRel;
+using pace::Nanoseconds;
+using pace::Outcome;
+using pace::ranks::Patience;
+using pace::ranks::Rank;
+
+constexpr Nanoseconds us{1e3}, s{1e9};
+
+pace::Options short_options() {
+  pace::Options options;
+  options.budget = options.least_duration = 0.02 * s;
+  options.warm_up = 0.001 * s;
+  options.max_interference = 1;
+  return options;
+}
+
+/// Time passes with each look, so that a rank that hangs is found after a number of looks.
+Patience impatient(int* looks) {
+  Patience patience;
+  patience.silence = 100 * s;
+  patience.after_problem = 10 * s;
+  patience.now = [looks] { return static_cast<double>(*looks) * s; };
+  patience.pause = [looks, pause = Patience().pause] {
+    pause();
+    ++*looks;
+  };
+  return patience;
+}
+
+/// Memory that all processes of a test share.
+template <class T>
+class Shared {
+ public:
+  Shared() : memory_(new(::mmap(nullptr, sizeof(T), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) T{}) {}
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  ~Shared() { ::munmap(memory_, sizeof(T)); }
+  T* operator->() const { return memory_; }
+  T& operator*() const { return *memory_; }
+
+ private:
+  T* memory_;
+};
+
+/// Adds up the numbers of all ranks.
+struct Sum {
+  std::atomic<double> of[8];
+  /// Returns the sum of what all ranks give.
+  double all(Rank& rank, double own) {
+    of[rank.number()] = own;
+    rank.barrier();
+    double sum = 0;
+    for (int i = 0; i < rank.count(); ++i) sum += of[i];
+    rank.barrier();
+    return sum;
+  }
+};
+
+/// An all-reduce of one number, which takes `cost` by the rank's clock.
+auto all_reduce(Rank& rank, Sum& sum, pace::test::FakeClock& clock, Nanoseconds cost, double error = 0) {
+  return [&rank, &sum, &clock, cost, error](const at::Tensor& x) {
+    clock.advance(cost);
+    return at::full({1}, sum.all(rank, x.item<double>()) + error, at::kDouble);
+  };
+}
+
+at::Tensor operand_of(const Rank& rank) { return at::full({1}, 1.0 + rank.number(), at::kDouble); }
+
+std::size_t children() {
+  std::size_t found = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc"))
+    if (const std::string name = task.path().filename(); std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) {
+      std::string line;
+      std::ifstream file(task.path() / "stat");
+      std::getline(file, line);
+      std::istringstream rest(line.substr(std::min(line.rfind(')') + 1, line.size())));
+      char state = 0;
+      pid_t parent = 0;
+      found += rest >> state >> parent && parent == ::getpid();
+    }
+  return found;
+}
+
+std::size_t open_files() {
+  const std::filesystem::directory_iterator all("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(all), end(all)));
+}
+
+/// Runs what must fail. Returns the message, and requires that nothing stays behind.
+template <class Body>
+std::string message_of(int ranks, const Body& body, const Patience& patience = {}) {
+  const auto children_before = children(), files_before = open_files();
+  std::string message = "nothing was thrown";
+  try {
+    (void)pace::ranks::run(ranks, body, patience);
+  } catch (const pace::Error& error) {
+    message = error.what();
+  }
+  CHECK(children() == children_before);
+  CHECK(open_files() == files_before);
+  return message;
+}
+
+TEST_CASE("a call takes as long as on the slowest rank") {
+  const int ranks = GENERATE(1, 2, 3, 5);
+  CAPTURE(ranks);
+  Shared<Sum> sum;
+  const auto results = pace::ranks::run(ranks, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    const Nanoseconds own = (10.0 + rank.number()) * us;
+    pace::ranks::compare(rank, "all-reduce", operand_of(rank))
+        .options(short_options())
+        .baseline("one", all_reduce(rank, *sum, clock, own))
+        // The first rank is twice as slow here, all others are as fast as before.
+        .candidate("other", all_reduce(rank, *sum, clock, rank.number() == 0 ? 2 * own : own))
+        .run(clock);
+  });
+  REQUIRE(results.size() == 1);
+  const auto& result = results.front();
+  REQUIRE(result["one"].outcome == Outcome::measured);
+  REQUIRE(result["other"].outcome == Outcome::measured);
+  CHECK_THAT(result["one"].time->median / us, WithinRel(10.0 + ranks - 1, 1e-9));
+  CHECK_THAT(result["other"].time->median / us, WithinRel(std::max(20.0, 10.0 + ranks - 1), 1e-9));
+  CHECK(result.clock == "fake");
+  REQUIRE_FALSE(result.notes.empty());
+  CHECK_THAT(result.notes.front(), StartsWith(ranks == 1 ? "1 rank," : std::to_string(ranks) + " ranks in lock-step"));
+}
+
+TEST_CASE("expectations of several ranks are judged as any other, and listeners get the results") {
+  Shared<Sum> sum;
+  std::vector<std::string> heard;
+  const auto listener = pace::run_context().on_result([&](const pace::Result& result) { heard.push_back(result.name); });
+  const auto results = pace::ranks::run(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    for (const auto cost : {15.0, 10.0})
+      pace::ranks::compare(rank, cost > 12 ? "slower" : "faster", operand_of(rank))
+          .options(short_options())
+          .baseline("one", all_reduce(rank, *sum, clock, 12 * us))
+          .candidate("other", all_reduce(rank, *sum, clock, rank.number() == 1 ? cost * us : 5 * us))
+          .expect(pace::NoSlowerThan(1.02))
+          .run(clock);
+  });
+  pace::run_context().remove_listener(listener);
+  REQUIRE(results.size() == 2);
+  CHECK(results[0]["other"].judgements.at(0).verdict == pace::Verdict::failed);
+  CHECK(results[1]["other"].judgements.at(0).verdict == pace::Verdict::passed);
+  CHECK(heard == std::vector<std::string>{"slower", "faster"});
+}
+
+TEST_CASE("a candidate that is wrong on one rank alone is wrong, and the rank is named") {
+  const int wrong = GENERATE(0, 2);
+  Shared<Sum> sum;
+  const auto results = pace::ranks::run(3, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    pace::ranks::compare(rank, "all-reduce", operand_of(rank))
+        .options(short_options())
+        .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
+        .candidate("other", all_reduce(rank, *sum, clock, 5 * us, rank.number() == wrong ? 1 : 0))
+        .candidate("third", all_reduce(rank, *sum, clock, 5 * us))
+        .run(clock);
+  });
+  const auto& row = results.at(0)["other"];
+  CHECK(row.outcome == Outcome::wrong);
+  CHECK_THAT(row.message, StartsWith("rank " + std::to_string(wrong) + ": ") && ContainsSubstring("expected 6.0, got 7.0"));
+  CHECK(results.at(0)["third"].outcome == Outcome::measured);
+}
+
+TEST_CASE("operands that calls write to are restored on each rank") {
+  Shared<Sum> sum;
+  const auto results = pace::ranks::run(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    const auto in_place = [&](double cost) {
+      return [&, cost](at::Tensor& x) {
+        clock.advance(cost * us);
+        x.fill_(sum->all(rank, x.item<double>()));
+      };
+    };
+    pace::ranks::compare(rank, "all-reduce in place", operand_of(rank))
+        .options(short_options())
+        .baseline("one", in_place(10))
+        .candidate("other", in_place(5))
+        .run(clock);
+  });
+  REQUIRE(results.at(0)["other"].outcome == Outcome::measured);
+  CHECK_THAT(results.at(0)["other"].speedup->median, WithinRel(2.0, 1e-9));
+}
+
+TEST_CASE("a candidate that is wrong on one rank only after a while is an error that names it") {
+  Shared<Sum> sum;
+  const std::string message = message_of(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    int calls = 0;
+    pace::ranks::compare(rank, "all-reduce", operand_of(rank))
+        .options(short_options())
+        .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
+        .candidate("other",
+                   [&](const at::Tensor& x) {
+                     clock.advance(5 * us);
+                     const double late = ++calls > 20 && rank.number() == 1 ? 1 : 0;
+                     return at::full({1}, sum->all(rank, x.item<double>()) + late, at::kDouble);
+                   })
+        .run(clock);
+  });
+  CHECK_THAT(message, ContainsSubstring("'other' was right at first, but not after the rounds: rank 1: "));
+}
+
+TEST_CASE("a candidate that throws on a rank is a row with the rank's number") {
+  const int throws = GENERATE(0, 1);
+  Shared<Sum> sum;
+  const auto results = pace::ranks::run(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    pace::ranks::compare(rank, "all-reduce", operand_of(rank))
+        .options(short_options())
+        .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
+        .candidate("other",
+                   [&](const at::Tensor& x) {
+                     if (rank.number() == throws) throw std::runtime_error("no such kernel");
+                     return x;
+                   })
+        .run(clock);
+  });
+  const auto& row = results.at(0)["other"];
+  CHECK(row.outcome == Outcome::threw);
+  CHECK_THAT(row.message, Equals("rank " + std::to_string(throws) + ": no such kernel"));
+  CHECK(results.at(0)["one"].outcome == Outcome::measured);
+}
+
+TEST_CASE("a candidate that throws on a rank in the rounds is dropped with the rank's number") {
+  const int throws = GENERATE(0, 1);
+  Shared<Sum> sum;
+  const auto results = pace::ranks::run(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    int calls = 0;
+    pace::ranks::compare(rank, "copy", operand_of(rank))
+        .options(short_options())
+        .baseline("one",
+                  [&](const at::Tensor& x) {
+                    clock.advance(10 * us);
+                    return x.clone();
+                  })
+        .candidate("other",
+                   [&](const at::Tensor& x) {
+                     clock.advance(10 * us);
+                     if (++calls > 20 && rank.number() == throws) throw std::runtime_error("only twenty times");
+                     return x.clone();
+                   })
+        .run(clock);
+  });
+  const auto& row = results.at(0)["other"];
+  CHECK(row.outcome == Outcome::threw);
+  CHECK_THAT(row.message, ContainsSubstring("only twenty times"));
+  if (throws == 1) CHECK_THAT(row.message, ContainsSubstring("rank 1: "));
+}
+
+TEST_CASE("a rank that throws is named with its reason, and the others are ended") {
+  const std::string message = message_of(3, [&](Rank& rank) {
+    if (rank.number() == 1) throw std::runtime_error("no communicator");
+    while (true) ::pause();
+  });
+  CHECK(message == "rank 1: no communicator");
+}
+
+TEST_CASE("exceptions keep their kind") {
+  CHECK_THROWS_AS(pace::ranks::run(2, [](Rank&) { throw pace::DeviceMissing("no GPU"); }), pace::DeviceMissing);
+  CHECK_THROWS_AS(pace::ranks::run(2, [](Rank&) { throw pace::InputError({}, "--size"); }), pace::InputError);
+}
+
+TEST_CASE("a rank that is killed is named, with what it did") {
+  Shared<Sum> sum;
+  const std::string message = message_of(3, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    pace::ranks::compare(rank, "all-reduce", operand_of(rank))
+        .options(short_options())
+        .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
+        .candidate("other",
+                   [&](const at::Tensor& x) {
+                     if (rank.number() == 2) (void)::raise(SIGKILL);
+                     return x;
+                   })
+        .run(clock);
+  });
+  CHECK(message == "rank 2 was ended by signal 9 (Killed) in a call of 'other'");
+}
+
+TEST_CASE("a rank that ends its process early is named, whatever its exit code") {
+  const std::string message = message_of(2, [&](Rank& rank) {
+    if (rank.number() == 1) std::exit(0);
+    rank.barrier();
+  });
+  CHECK(message == "rank 1 ended its process with exit code 0");
+}
+
+TEST_CASE("a rank that hangs is named once the others have waited for it long enough") {
+  int looks = 0;
+  const std::string message = message_of(
+      3,
+      [&](Rank& rank) {
+        if (rank.number() == 1)
+          while (true) ::pause();
+        rank.barrier();
+      },
+      impatient(&looks));
+  CHECK(message == "rank 1 did not return within 100 s");
+  CHECK(looks > 100);
+}
+
+TEST_CASE("a rank that hangs in a call is named with the call") {
+  int looks = 0;
+  Shared<Sum> sum;
+  const std::string message = message_of(
+      2,
+      [&](Rank& rank) {
+        pace::test::FakeClock clock;
+        pace::ranks::compare(rank, "all-reduce", operand_of(rank))
+            .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
+            .candidate("other",
+                       [&](const at::Tensor& x) {
+                         if (rank.number() == 0)
+                           while (true) ::pause();
+                         return x;
+                       })
+            .run(clock);
+      },
+      impatient(&looks));
+  CHECK(message == "rank 0 did not return within 100 s in a call of 'other'");
+}
+
+TEST_CASE("if a rank throws where others wait for it, they are not waited for as long") {
+  int looks = 0;
+  Shared<Sum> sum;
+  const std::string message = message_of(
+      2,
+      [&](Rank& rank) {
+        pace::test::FakeClock clock;
+        pace::ranks::compare(rank, "all-reduce", operand_of(rank))
+            .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
+            .candidate("other",
+                       [&](const at::Tensor& x) {
+                         if (rank.number() == 1) throw std::runtime_error("no such kernel");
+                         return at::full({1}, sum->all(rank, x.item<double>()), at::kDouble);
+                       })
+            .run(clock);
+      },
+      impatient(&looks));
+  CHECK_THAT(message, StartsWith("rank 1: no such kernel; then no rank went on within 10.0 s"));
+  CHECK(looks < 100);
+}
+
+TEST_CASE("ranks that make different comparisons are an error") {
+  const std::string other = message_of(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    const auto copy = [](const at::Tensor& x) { return x.clone(); };
+    pace::ranks::compare(rank, rank.number() == 0 ? "a" : "b", operand_of(rank)).baseline("one", copy).run(clock);
+  });
+  CHECK_THAT(other, StartsWith("rank 1: makes the comparison 'b' of 'one' where rank 0 makes the comparison 'a' of"));
+  const std::string fewer = message_of(2, [&](Rank& rank) {
+    if (rank.number() == 0) rank.barrier();
+  });
+  CHECK_THAT(fewer, StartsWith("rank 0 waits for rank 1, which has finished"));
+}
+
+TEST_CASE("what ranks start ends with them") {
+  Shared<std::atomic<pid_t>> started;
+  CHECK(message_of(1, [&](Rank&) {
+          if (const pid_t child = ::fork(); child == 0)
+            while (true) ::pause();
+          else
+            *started = child;
+          throw std::runtime_error("left a process");
+        }) == "rank 0: left a process");
+  CHECK(::kill(*started, 0) == -1);
+  CHECK(errno == ESRCH);
+}
+
+TEST_CASE("all ranks get rank 0's bytes, and share a file without a name") {
+  Shared<std::atomic<int>> right;
+  (void)pace::ranks::run(3, [&](Rank& rank) {
+    const std::string given = rank.from_first(rank.number() == 0 ? std::string("key\0s", 5) : "of another rank");
+    *right += given == std::string("key\0s", 5);
+    if (rank.number() == 2) std::ofstream(rank.store_path()) << "store";
+    rank.barrier();
+    std::string text;
+    std::ifstream(rank.store_path()) >> text;
+    *right += text == "store";
+  });
+  CHECK(*right == 6);
+}
+
+TEST_CASE("what cannot be run is refused with the reason") {
+  CHECK_THROWS_MATCHES(pace::ranks::run(0, [](Rank&) {}), pace::Error,
+                       MessageMatches(ContainsSubstring("0 ranks were asked for; expected 1 or more")));
+  CHECK_THROWS_MATCHES(pace::ranks::run(2, [](Rank& rank) { (void)rank.gpu(); }), pace::DeviceMissing,
+                       MessageMatches(ContainsSubstring("no GPU; why: ")));
+}
+
+}  // namespace
