@@ -1,6 +1,7 @@
 // Comparison: implementations that all ranks of a run execute together, checked on each rank and timed by the slowest.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -45,6 +46,7 @@ class Comparison {
   Comparison& expect(Expectation expectation) { return expect(std::string(), std::move(expectation)); }
   /// States an expectation of the candidate `implementation`.
   Comparison& expect(std::string implementation, Expectation expectation) {
+    plan_.stated.push_back({implementation, expectation});
     return also([implementation = std::move(implementation), expectation = std::move(expectation)](auto& comparison) {
       comparison.expect(implementation, expectation);
     });
@@ -53,11 +55,13 @@ class Comparison {
   Comparison& options(Options options) {
     options.audit = Audit::off;
     plan_.options = options;
-    return also([options](auto& comparison) { comparison.options(options); });
+    return *this;
   }
-  /// Replaces Options::budget, the time of the rounds.
+  /// Replaces Options::budget, the time of the rounds, and raises Options::hard_limit to it.
   Comparison& budget(Nanoseconds budget) {
-    return also([budget](auto& comparison) { comparison.budget(budget); });
+    plan_.options.budget = budget;
+    plan_.options.hard_limit = std::max(plan_.options.hard_limit, budget);
+    return *this;
   }
   /// Sets how each rank compares outputs. Throws Error for a float64 reference, which has no meaning here.
   Comparison& check(const check::CheckOptions& options) {
@@ -85,6 +89,7 @@ class Comparison {
   }
   /// Describes the operands, to tell apart comparisons of the same name.
   Comparison& inputs(const std::string& inputs) {
+    plan_.inputs = inputs;
     return also([inputs](auto& comparison) { comparison.inputs(inputs); });
   }
   /// Adds a sentence that is printed with the figures.

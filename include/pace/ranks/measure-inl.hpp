@@ -11,6 +11,8 @@
 
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
+#include "pace/compare/pass_over.hpp"
+#include "pace/compare/settle.hpp"
 #include "pace/ranks/sides.hpp"
 #include "pace/run/run_context.hpp"
 #include "pace/timing/wall.hpp"
@@ -92,7 +94,9 @@ inline void check_timed(Rank& rank, LockStep& step, const pace::detail::Comparis
 
 PACE_INLINE void measure(Rank& rank, const pace::detail::ComparisonPlan& plan, const LocalClock& local,
                          Compare compare) {
-  pace::detail::validate(plan);
+  if (rank.number() == 0 && run_context().cases != nullptr) rank.hand_over(pace::detail::describe(plan));
+  // All ranks pass over the same comparisons.
+  if (pace::detail::settle_without_measuring(plan)) return;
   LockStep step(rank.meeting(), rank.number(), local);
   agree_on(step, plan);
   const BarrierError barrier = step.measure_barrier();

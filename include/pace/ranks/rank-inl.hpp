@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -42,7 +43,7 @@ namespace pace::ranks {
 namespace detail {
 
 /// First characters of a line that rank 0 hands over.
-inline constexpr char measured_line = 'm', recalled_line = 'r', passed_over_line = 'p';
+inline constexpr char measured_line = 'm', recalled_line = 'r', planned_line = 'p';
 
 /// Whether this process has initialised CUDA's driver, which works in no process that is forked afterwards. Does not
 /// initialise it: c10::cuda::device_count() would.
@@ -145,15 +146,55 @@ class HandedOver {
   std::string pending_;
 };
 
-/// Publishes a result that rank 0 has handed over.
-[[nodiscard]] inline Result publish_line(std::string_view line) {
-  Result result = report::result_from(parse_json<report::Json>(line.substr(1)));
+[[nodiscard]] inline std::string text_of(const PlannedCase& planned) {
+  report::Json json;
+  json["name"] = planned.name;
+  json["implementations"] = planned.implementations;
+  json["inputs"] = planned.inputs;
+  json["expectations"] = planned.expectations;
+  json["budget"] = planned.budget.count();
+  if (planned.audit) json["audit"] = static_cast<int>(*planned.audit);
+  return report::text_of(json);
+}
+
+[[nodiscard]] inline PlannedCase planned_from(const report::Json& json) {
+  PlannedCase planned{.name = json.at("name"), .inputs = json.at("inputs")};
+  planned.implementations = json.at("implementations").get<std::vector<std::string>>();
+  planned.expectations = json.at("expectations").get<std::vector<std::string>>();
+  planned.budget = Nanoseconds(json.at("budget").get<double>());
+  if (json.contains("audit")) planned.audit = static_cast<Audit>(json.at("audit").get<int>());
+  return planned;
+}
+
+/// Lets the first process select what rank 0 has selected. Returns the result of a comparison that is passed over.
+[[nodiscard]] inline std::optional<Result> select(const PlannedCase& planned) {
+  std::string why = run_context().cases->passes_over(planned);
+  if (why.empty()) return std::nullopt;
+  Result result;
+  result.name = planned.name;
+  result.inputs = planned.inputs;
+  for (const auto& name : planned.implementations) {
+    auto& row = result.implementations.emplace_back();
+    row.name = name;
+    row.is_baseline = result.implementations.size() == 1;
+    row.outcome = Outcome::unreached;
+    row.message = why;
+  }
+  result.passed_over = std::move(why);
+  return result;
+}
+
+/// Publishes the result that rank 0 has handed over, and returns it; or returns that of a comparison passed over.
+[[nodiscard]] inline std::optional<Result> take_line(std::string_view line) {
+  const auto json = parse_json<report::Json>(line.substr(1));
+  if (line.front() == planned_line) return select(planned_from(json));
+  Result result = report::result_from(json);
   if (line.front() == recalled_line) {
     Result known;
     if (auto* const earlier = run_context().recollection) (void)earlier->recall(result.name, known);
     result.recalled = true;
   }
-  if (line.front() != passed_over_line) run_context().publish(result);
+  run_context().publish(result);
   return result;
 }
 
@@ -208,12 +249,18 @@ PACE_INLINE at::Device Rank::gpu() const {
 }
 
 PACE_INLINE void Rank::hand_over(const Result& result) const {
-  const char kind = result.recalled                ? detail::recalled_line
-                    : !result.passed_over.empty() ? detail::passed_over_line
-                                                   : detail::measured_line;
-  const std::string line = kind + report::text_of(report::to_json(result)) + '\n';
-  for (std::size_t done = 0; done < line.size();) {
-    const ssize_t written = ::write(results_, line.data() + done, line.size() - done);
+  hand_over_line((result.recalled ? detail::recalled_line : detail::measured_line) +
+                 report::text_of(report::to_json(result)));
+}
+
+PACE_INLINE void Rank::hand_over(const PlannedCase& planned) const {
+  hand_over_line(detail::planned_line + detail::text_of(planned));
+}
+
+PACE_INLINE void Rank::hand_over_line(const std::string& line) const {
+  const std::string all = line + '\n';
+  for (std::size_t done = 0; done < all.size();) {
+    const ssize_t written = ::write(results_, all.data() + done, all.size() - done);
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) throw Error(std::string("cannot hand over a result: ") + std::strerror(errno));
     done += static_cast<std::size_t>(written);
@@ -244,7 +291,9 @@ PACE_INLINE std::vector<Result> run(int ranks, const Body& body, const Patience&
 
   std::vector<Result> found;
   detail::HandedOver handed_over(results.get());
-  const auto take = [&](std::string_view line) { found.push_back(detail::publish_line(line)); };
+  const auto take = [&](std::string_view line) {
+    if (auto result = detail::take_line(line)) found.push_back(*std::move(result));
+  };
   try {
     detail::Watch watch(meeting, processes, patience);
     while (true) {

@@ -12,6 +12,7 @@
 #include "pace/ranks/meeting.hpp"
 #include "pace/ranks/watch.hpp"
 #include "pace/result/result.hpp"
+#include "pace/run/planned_case.hpp"
 
 namespace pace::ranks {
 
@@ -42,8 +43,12 @@ class Rank {
   [[nodiscard]] detail::Meeting& meeting() { return meeting_; }
   /// For Comparison: hands a result of rank 0 to the first process.
   void hand_over(const Result& result) const;
+  /// The same for a comparison before it is measured.
+  void hand_over(const PlannedCase& planned) const;
 
  private:
+  void hand_over_line(const std::string& line) const;
+
   int number_;
   detail::Meeting& meeting_;
   int results_, store_;

@@ -55,6 +55,7 @@
 #include "pace/runner/supervisor.hpp"
 #include "pace/runner/threads.hpp"
 #include "pace/runner/time_limit.hpp"
+#include "pace/runner/torch_environment.hpp"
 #include "pace/timing/wall.hpp"
 
 namespace pace::runner {
@@ -96,6 +97,15 @@ namespace detail {
   return code;
 }
 
+/// Whether there is a GPU that this program can use.
+[[nodiscard]] inline bool has_gpu() {
+#ifdef PACE_CUDA
+  return !names_of_gpus().empty();
+#else
+  return at::hasCUDA();
+#endif
+}
+
 /// Lets what runs in this process follow the options.
 inline void apply_options(SessionCall& call) {
   SessionOptions& options = call.options;
@@ -103,7 +113,7 @@ inline void apply_options(SessionCall& call) {
   run_context().deadline = deadline_of(options.time_limit, timing::WallClock().now(), run_age());
   if (call.config.after_parse) call.config.after_parse(options);
   use_threads(options.threads);
-  if (!at::hasCUDA()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
+  if (!has_gpu()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
 }
 
 /// Prints the names of the measurements. Returns the exit code.

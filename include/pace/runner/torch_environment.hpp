@@ -11,16 +11,27 @@
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/facts.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
+#include "pace/os/ask_fork.hpp"
 #endif
 
 namespace pace::runner {
 
 #ifdef PACE_CUDA
+/// Names of the GPUs that this process can use; empty: there are none. Another process asks CUDA, since a process that
+/// has asked cannot fork ranks any more (ranks::run).
+[[nodiscard]] inline const std::string& names_of_gpus() {
+  static const std::string names = pace::detail::ask_fork([] {
+    std::string gpus;
+    for (int i = 0; i < cuda::device_count(); ++i)
+      gpus += (i == 0 ? "" : "; ") + cuda::device_name(static_cast<c10::DeviceIndex>(i));
+    return gpus;
+  });
+  return names;
+}
+
 /// Adds the names of the GPUs that this process can use, and the version of their driver.
 inline void describe_gpus(std::map<std::string, std::string>& extra) {
-  std::string gpus;
-  for (int i = 0; i < cuda::device_count(); ++i)
-    gpus += (i == 0 ? "" : "; ") + cuda::device_name(static_cast<c10::DeviceIndex>(i));
+  const std::string& gpus = names_of_gpus();
   if (gpus.empty()) return;
   extra["gpu"] = gpus;
   extra["gpu_driver"] = cuda::Nvml::driver_version();

@@ -1,0 +1,37 @@
+// Communicator: what the collectives of one rank are made of.
+#pragma once
+
+#include <vector>
+
+#include <ATen/core/Tensor.h>
+
+namespace pace::benches::collectives {
+
+/// One message from this rank and one to it.
+struct Exchange {
+  int to = 0, from = 0;
+  at::Tensor sent, received;  ///< contiguous, of equal sizes on both sides
+};
+
+/// Sends and adds up tensors of 32-bit floats, which are contiguous and stay as they are unless they are outputs.
+/// Collectives are in the current stream, if the device has streams; all ranks call the same ones in one order.
+class Communicator {
+ public:
+  Communicator() = default;
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  virtual ~Communicator() = default;
+
+  [[nodiscard]] virtual int rank() const = 0;
+  [[nodiscard]] virtual int ranks() const = 0;
+  /// The sum of all ranks' `in`, of equal sizes.
+  virtual void all_reduce(const at::Tensor& in, const at::Tensor& out) = 0;
+  /// All ranks' `in`, one after the other.
+  virtual void all_gather(const at::Tensor& in, const at::Tensor& out) = 0;
+  /// This rank's part of the sum of all ranks' `in`.
+  virtual void reduce_scatter(const at::Tensor& in, const at::Tensor& out) = 0;
+  /// All messages at once.
+  virtual void exchange(const std::vector<Exchange>& all) = 0;
+};
+
+}  // namespace pace::benches::collectives

@@ -1,0 +1,153 @@
+// Collectives of several GPUs: each way to compute them checked against the closed form, timed by the slowest rank, and
+// judged.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <ATen/detail/CUDAHooksInterface.h>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/catch_translate_exception.hpp>
+
+#include "benches/collectives/bandwidth.hpp"
+#include "benches/collectives/command_line.hpp"
+#include "benches/collectives/communicator.hpp"
+#include "benches/collectives/operators.hpp"
+#include "benches/collectives/shared_memory.hpp"
+#include "benches/collectives/table.hpp"
+#include "pace/catch2.hpp"
+#include "pace/check/outputs.hpp"
+#include "pace/os/ask_fork.hpp"
+#include "pace/ranks.hpp"
+#include "pace/report/text.hpp"
+#include "pace/runner/session.hpp"
+#ifdef PACE_CUDA
+#include "benches/collectives/nccl.hpp"
+#endif
+
+namespace {
+
+namespace collectives = pace::benches::collectives;
+using collectives::Kind;
+using collectives::Place;
+
+collectives::CommandLine line;
+std::vector<std::int64_t> sizes;
+
+struct Case {
+  Kind kind;
+  std::int64_t bytes;
+
+  [[nodiscard]] std::string name() const {
+    return std::string(collectives::name_of(kind)) + '/' + collectives::text_of_bytes(bytes);
+  }
+};
+std::vector<Case> cases;
+
+void resolve(pace::runner::SessionOptions& session) {
+#ifndef PACE_CUDA
+  if (line.place == Place::gpu)
+    throw pace::InputError({}, "--device cuda: this program was built without CUDA; expected --device cpu, or a build "
+                               "with --config=cuda");
+#endif
+  if (line.place == Place::cpu) {
+    pace::runner::refuse_options_for_gpu(session, "--device cpu");
+    if (line.ranks == 0) line.ranks = 2;
+  }
+  sizes = collectives::sizes_of(line);
+  for (int i = 0; i < line.repeat; ++i)
+    for (const Kind kind : line.kinds)
+      for (const auto bytes : sizes) cases.push_back({kind, bytes});
+}
+
+/// Throws Error if `way` does not compute what the closed form says.
+void require_closed_form(const collectives::Operator& one, const collectives::Way& way, const at::Tensor& input) {
+  const auto match = pace::check::outputs_match(c10::IValue(one.expected()), c10::IValue(way.function(input)));
+  if (!match.correct) throw pace::Error("'" + way.name + "' does not compute the closed form: " + match.message);
+}
+
+void compare(pace::ranks::Rank& rank, collectives::Communicator& with, const std::string& library, const Case& each,
+             at::Device device) {
+  const collectives::Operator one(each.kind, with, collectives::elements_of(each.bytes, rank.count()), device);
+  const at::Tensor input = one.input();
+  const collectives::Way baseline = one.baseline(library);
+  require_closed_form(one, baseline, input);
+  auto comparison = pace::ranks::compare(rank, each.name(), input);
+  comparison.baseline(baseline.name, baseline.function).bytes(one.bytes());
+  auto candidates = one.candidates();
+  if (line.twins) candidates = {{library + " again", baseline.function}};
+  for (const auto& way : candidates) {
+    comparison.candidate(way.name, way.function);
+    if (line.no_slower_than) comparison.expect(way.name, pace::NoSlowerThan(*line.no_slower_than));
+  }
+  comparison.run();
+}
+
+/// What each rank does.
+void run_cases(pace::ranks::Rank& rank, const collectives::SharedBuffers* buffers) {
+  if (buffers != nullptr) {
+    collectives::SharedMemoryCommunicator with(rank, *buffers);
+    for (const auto& each : cases) compare(rank, with, "shared memory", each, at::kCPU);
+    return;
+  }
+#ifdef PACE_CUDA
+  const at::Device device = rank.gpu();
+  collectives::NcclCommunicator with(rank);
+  for (const auto& each : cases) compare(rank, with, "NCCL " + with.version(), each, device);
+#endif
+}
+
+/// The number of GPUs; 0: none, or no CUDA. Another process asks, since ranks are forked from one that has not.
+int number_of_gpus() {
+  const std::string found = pace::detail::ask_fork([] {
+    const auto& hooks = at::detail::getCUDAHooks();
+    return std::to_string(hooks.hasCUDA() ? static_cast<int>(hooks.deviceCount()) : 0);
+  });
+  return found.empty() ? 0 : std::stoi(found);
+}
+
+TEST_CASE("collectives compute the closed form, and fast enough", "[ranks]") {
+  std::unique_ptr<collectives::SharedBuffers> buffers;
+  if (line.place == Place::cpu) {
+    const auto bytes = static_cast<std::size_t>(collectives::elements_of(sizes.back(), line.ranks)) * sizeof(float);
+    buffers = std::make_unique<collectives::SharedBuffers>(line.ranks, bytes * static_cast<std::size_t>(line.ranks));
+  } else {
+    const int gpus = number_of_gpus();
+    if (line.ranks == 0) line.ranks = gpus;
+    if (gpus == 0) SKIP("no GPU that this program can use");
+    if (line.ranks > gpus)
+      SKIP("--ranks " << line.ranks << ": this machine has " << gpus << (gpus == 1 ? " GPU" : " GPUs"));
+  }
+  std::vector<pace::Result> results;
+  try {
+    results = pace::ranks::run(line.ranks, [&](pace::ranks::Rank& rank) { run_cases(rank, buffers.get()); });
+  } catch (const pace::DeviceMissing& missing) {
+    SKIP(missing.what());
+  }
+  std::vector<collectives::Measured> measured;
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    const auto& result = results[i];
+    if (!result.passed_over.empty()) continue;
+    CHECK_THAT(result, pace::AsExpected());
+    measured.push_back({cases.at(i).kind, collectives::text_of_bytes(cases.at(i).bytes), result});
+  }
+  if (!measured.empty()) collectives::print_table(measured, line.ranks, std::cout);
+}
+
+CATCH_TRANSLATE_EXCEPTION(const pace::Error& error) { return pace::report::printable_lines(error.what()); }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  pace::runner::SessionConfig config;
+  config.own_options = collectives::collectives_options(line);
+  config.after_parse = resolve;
+  config.list = [](std::ostream& out) {
+    for (const auto& each : cases) out << each.name() << '\n';
+  };
+  return pace::runner::main(argc, argv, config);
+}
