@@ -39,7 +39,8 @@ struct CommandLine {
 [[nodiscard]] inline std::optional<std::int64_t> read_bytes(std::string_view text) {
   int shift = 0;
   if (!text.empty()) {
-    const auto unit = std::string_view("KMG").find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
+    const auto unit =
+        std::string_view("KMG").find(static_cast<char>(std::toupper(static_cast<unsigned char>(text.back()))));
     if (unit != std::string_view::npos) {
       shift = 10 * static_cast<int>(unit + 1);
       text.remove_suffix(1);
@@ -95,21 +96,30 @@ struct CommandLine {
 /// The options of the program, which store their values in `line`.
 [[nodiscard]] inline args::Groups collectives_options(CommandLine& line) {
   using args::Option;
-  return {{"Collectives",
-           {Option("--ranks", "processes that measure together, one for each GPU", args::whole(line.ranks, 1, 4096))
-                .by_default("all GPUs; with --device cpu 2"),
-            {"--device",
-             "where the ranks compute: on a GPU each, by NCCL, or on the CPU, through memory that all share",
-             args::choice(line.place, {{"cuda", Place::gpu}, {"cpu", Place::cpu}})},
-            {"--collectives", "which of them run", kinds_value(line.kinds)},
-            {"--least", "bytes of the smallest buffer", bytes_value(line.least)},
-            {"--most", "bytes of the largest buffer", bytes_value(line.most)},
-            {"--factor", "from each size to the next", args::whole(line.factor, 2, 1 << 20)},
-            {"--no-slower-than", "gate: no candidate takes more than this many times the baseline's time",
-             args::factor(line.no_slower_than)},
-            Option("--twins", "the only candidate is the baseline once more, to count false alarms",
-                   args::flag(line.twins)),
-            {"--repeat", "measure everything this often", args::whole(line.repeat, 1, 100'000)}}}};
+  return {
+      {"Collectives",
+       {Option("--ranks", "processes that measure together, one for each GPU", args::whole(line.ranks, 1, 4096))
+            .by_default("all GPUs; with --device cpu 2"),
+        {"--device", "where the ranks compute: on a GPU each, by NCCL, or on the CPU, through memory that all share",
+         args::choice(line.place, {{"cuda", Place::gpu}, {"cpu", Place::cpu}})},
+        {"--collectives", "which of them run", kinds_value(line.kinds)},
+        {"--least", "bytes of the smallest buffer", bytes_value(line.least)},
+        {"--most", "bytes of the largest buffer", bytes_value(line.most)},
+        {"--factor", "from each size to the next", args::whole(line.factor, 2, 1 << 20)},
+        {"--no-slower-than", "gate: no candidate takes more than this many times the baseline's time",
+         args::factor(line.no_slower_than)},
+        Option("--twins", "the only candidate is the baseline once more, to count false alarms",
+               args::flag(line.twins)),
+        {"--repeat", "measure everything this often", args::whole(line.repeat, 1, 100'000)}}}};
+}
+
+/// Throws InputError for a gate if no collective has a candidate that it could judge.
+inline void refuse_gate_without_candidates(const CommandLine& line) {
+  const auto has_candidates = [](Kind kind) { return kind != Kind::all_to_all && kind != Kind::send_receive; };
+  if (line.no_slower_than && !line.twins && std::ranges::none_of(line.kinds, has_candidates))
+    throw InputError({},
+                     "--no-slower-than has nothing to judge: all-to-all and send-receive have no candidates; "
+                     "expected another collective, or --twins");
 }
 
 /// The sizes of the buffers, in bytes. Throws InputError if the smallest is larger than the largest.

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/detail/CUDAHooksInterface.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/catch_translate_exception.hpp>
 
@@ -21,7 +20,6 @@
 #include "benches/collectives/table.hpp"
 #include "pace/catch2.hpp"
 #include "pace/check/outputs.hpp"
-#include "pace/os/ask_fork.hpp"
 #include "pace/ranks.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/session.hpp"
@@ -51,13 +49,22 @@ std::vector<Case> cases;
 void resolve(pace::runner::SessionOptions& session) {
 #ifndef PACE_CUDA
   if (line.place == Place::gpu)
-    throw pace::InputError({}, "--device cuda: this program was built without CUDA; expected --device cpu, or a build "
-                               "with --config=cuda");
+    throw pace::InputError({},
+                           "--device cuda: this program was built without CUDA; expected --device cpu, or a build "
+                           "with --config=cuda");
 #endif
   if (line.place == Place::cpu) {
     pace::runner::refuse_options_for_gpu(session, "--device cpu");
     if (line.ranks == 0) line.ranks = 2;
+  } else if (session.measures) {
+    const int gpus = pace::ranks::number_of_gpus();
+    if (gpus > 0 && line.ranks > gpus)
+      throw pace::InputError({}, "--ranks " + std::to_string(line.ranks) + ": this machine has " +
+                                     std::to_string(gpus) + (gpus == 1 ? " GPU" : " GPUs") + "; expected at most " +
+                                     std::to_string(gpus));
+    if (line.ranks == 0) line.ranks = gpus;
   }
+  collectives::refuse_gate_without_candidates(line);
   sizes = collectives::sizes_of(line);
   for (int i = 0; i < line.repeat; ++i)
     for (const Kind kind : line.kinds)
@@ -101,26 +108,13 @@ void run_cases(pace::ranks::Rank& rank, const collectives::SharedBuffers* buffer
 #endif
 }
 
-/// The number of GPUs; 0: none, or no CUDA. Another process asks, since ranks are forked from one that has not.
-int number_of_gpus() {
-  const std::string found = pace::detail::ask_fork([] {
-    const auto& hooks = at::detail::getCUDAHooks();
-    return std::to_string(hooks.hasCUDA() ? static_cast<int>(hooks.deviceCount()) : 0);
-  });
-  return found.empty() ? 0 : std::stoi(found);
-}
-
 TEST_CASE("collectives compute the closed form, and fast enough", "[ranks]") {
   std::unique_ptr<collectives::SharedBuffers> buffers;
   if (line.place == Place::cpu) {
     const auto bytes = static_cast<std::size_t>(collectives::elements_of(sizes.back(), line.ranks)) * sizeof(float);
     buffers = std::make_unique<collectives::SharedBuffers>(line.ranks, bytes * static_cast<std::size_t>(line.ranks));
   } else {
-    const int gpus = number_of_gpus();
-    if (line.ranks == 0) line.ranks = gpus;
-    if (gpus == 0) SKIP("no GPU that this program can use");
-    if (line.ranks > gpus)
-      SKIP("--ranks " << line.ranks << ": this machine has " << gpus << (gpus == 1 ? " GPU" : " GPUs"));
+    if (pace::ranks::number_of_gpus() == 0) SKIP("no GPU that this program can use");
   }
   std::vector<pace::Result> results;
   try {

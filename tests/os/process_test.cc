@@ -10,6 +10,7 @@
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@
 #include <unistd.h>
 
 #include "pace/base/error.hpp"
+#include "pace/os/ask_fork.hpp"
 #include "pace/os/file_descriptor.hpp"
 #include "pace/os/folders.hpp"
 
@@ -56,6 +58,24 @@ class Folder {
 };
 
 const auto nothing = [](std::string_view) {};
+
+TEST_CASE("a copy of the process answers, and what it changes stays its own") {
+  int asked = 0;
+  const std::string long_answer(1 << 20, 'x');  // more than a pipe holds
+  CHECK(detail::ask_fork([&] {
+          ++asked;
+          return long_answer;
+        }) == long_answer);
+  CHECK(asked == 0);
+}
+
+TEST_CASE("a copy of the process that throws or dies answers nothing") {
+  CHECK(detail::ask_fork([]() -> std::string { throw std::runtime_error("no answer"); }).empty());
+  CHECK(detail::ask_fork([]() -> std::string {
+          (void)::raise(SIGKILL);
+          return "no answer";
+        }).empty());
+}
 
 TEST_CASE("a program that prints nothing for too long is ended, which its status says") {
   constexpr std::chrono::milliseconds limit(20);

@@ -37,6 +37,9 @@
 #include "pace/subject/background.hpp"
 #include "pace/subject/forked.hpp"
 #include "pace/subject/implementation.hpp"
+#ifdef PACE_CUDA
+#include "pace/gpu/cuda/names.hpp"
+#endif
 
 namespace pace::ranks {
 
@@ -68,11 +71,13 @@ inline void refuse_to_fork(int ranks) {
   if (run_context().suite_budget != nullptr)
     refuse("does not go with --suite-alpha; why: a rank cannot count the gates of the run; try: without it");
   if (const std::size_t all = pace::detail::threads_in("/proc/self/task").size(); all > 1)
-    refuse("this process has " + std::to_string(all) + " threads; why: forked ranks would have one, and wait for the "
+    refuse("this process has " + std::to_string(all) +
+           " threads; why: forked ranks would have one, and wait for the "
            "others; try: call it before anything starts threads");
   if (has_used_cuda())
-    refuse("this process has used a GPU; why: ranks are forked, and CUDA does not work in a fork of such a process; "
-           "try: use GPUs only inside of ranks");
+    refuse(
+        "this process has used a GPU; why: ranks are forked, and CUDA does not work in a fork of such a process; "
+        "try: use GPUs only inside of ranks");
 }
 
 /// An open file without a name.
@@ -239,7 +244,8 @@ PACE_INLINE at::Device Rank::gpu() const {
   const auto& hooks = at::detail::getCUDAHooks();
   const int gpus = hooks.hasCUDA() ? static_cast<int>(hooks.deviceCount()) : 0;
   if (gpus == 0)
-    throw DeviceMissing("no GPU; why: this LibTorch was built without CUDA, or this machine has no GPU that it can use");
+    throw DeviceMissing(
+        "no GPU; why: this LibTorch was built without CUDA, or this machine has no GPU that it can use");
   if (count() > gpus)
     throw DeviceMissing(std::to_string(count()) + " ranks need as many GPUs, and this machine has " +
                         std::to_string(gpus) + "; expected at most " + std::to_string(gpus) + " ranks");
@@ -267,8 +273,18 @@ PACE_INLINE void Rank::hand_over_line(const std::string& line) const {
   }
 }
 
-PACE_INLINE std::vector<Result> run(int ranks, const Body& body, const Patience& patience) {
+PACE_INLINE int number_of_gpus() {
+#ifdef PACE_CUDA
+  return static_cast<int>(cuda::device_names_from_fork().size());
+#else
+  return 0;
+#endif
+}
+
+PACE_INLINE std::vector<Result> run(int ranks, const Body& body, const Patience& given) {
   detail::refuse_to_fork(ranks);
+  Patience patience = given;
+  patience.silence = run_context().call_timeout.value_or(given.silence);
   detail::Meeting meeting(ranks);
   const auto results = detail::unnamed_file("results"), store = detail::unnamed_file("store");
   const Orphans orphans;

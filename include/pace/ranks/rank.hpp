@@ -13,8 +13,16 @@
 #include "pace/ranks/watch.hpp"
 #include "pace/result/result.hpp"
 #include "pace/run/planned_case.hpp"
+#include "pace/run/run_context.hpp"
 
 namespace pace::ranks {
+
+namespace detail {
+
+/// Tells the runner before main(), which would ask CUDA for the names of GPUs.
+inline const bool program_forks_ranks = (run_context().forks_ranks = true);
+
+}  // namespace detail
 
 /// One of the processes that run() forks.
 class Rank {
@@ -54,6 +62,10 @@ class Rank {
   int results_, store_;
 };
 
+/// Number of GPUs that ranks can use; 0: none, or a program without CUDA. Asks CUDA in another process, once, so that
+/// run() can still fork.
+[[nodiscard]] int number_of_gpus();
+
 /// What all ranks run.
 using Body = std::function<void(Rank&)>;
 
@@ -61,8 +73,9 @@ using Body = std::function<void(Rank&)>;
 /// Publishes each result as it comes, as pace::compare does, and returns all of them once every rank has finished.
 ///
 /// Throws if a rank throws, ends, or reaches no barrier for `patience.silence`; the message has its number and the
-/// reason. All other ranks, and what they started, are ended first. Throws Error as well for fewer than one rank, and
-/// in a process with other threads or one that has used a GPU, which a forked process could not use.
+/// reason. All other ranks, and what they started, are ended first. Throws Error as well for fewer than one rank, for
+/// options that ranks cannot follow, and in a process with other threads or one that has used a GPU, which a forked
+/// process could not use. `--call-timeout` takes the place of `patience.silence`.
 [[nodiscard]] std::vector<Result> run(int ranks, const Body& body, const Patience& patience = {});
 
 }  // namespace pace::ranks

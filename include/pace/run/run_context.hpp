@@ -31,6 +31,12 @@ class RunContext {
   /// Otherwise the first comparison prepares the process, and pace/catch2.hpp does the rest.
   bool has_runner = false;
 
+  /// Whether the program may fork ranks (pace/ranks.hpp). Until then nothing in this process may use CUDA.
+  bool forks_ranks = false;
+
+  /// Time after which a call has hung (`--call-timeout`); absent: the default of each part.
+  std::optional<Nanoseconds> call_timeout;
+
   /// Time at which measuring must end.
   struct Deadline {
     Nanoseconds time{};       ///< time by the clock of the comparisons (timing::Clock::now)

@@ -100,10 +100,9 @@ namespace detail {
 /// Whether there is a GPU that this program can use.
 [[nodiscard]] inline bool has_gpu() {
 #ifdef PACE_CUDA
-  return !names_of_gpus().empty();
-#else
-  return at::hasCUDA();
+  if (run_context().forks_ranks) return !names_of_gpus().empty();
 #endif
+  return at::hasCUDA();
 }
 
 /// Lets what runs in this process follow the options.
@@ -112,6 +111,7 @@ inline void apply_options(SessionCall& call) {
   run_context().options = options.measuring;
   run_context().deadline = deadline_of(options.time_limit, timing::WallClock().now(), run_age());
   if (call.config.after_parse) call.config.after_parse(options);
+  run_context().call_timeout = options.call_timeout;
   use_threads(options.threads);
   if (!has_gpu()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
 }

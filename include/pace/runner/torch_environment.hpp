@@ -7,31 +7,27 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #ifdef PACE_CUDA
-#include "pace/gpu/cuda/facts.hpp"
+#include "pace/gpu/cuda/names.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
-#include "pace/os/ask_fork.hpp"
+#include "pace/run/run_context.hpp"
 #endif
 
 namespace pace::runner {
 
 #ifdef PACE_CUDA
-/// Names of the GPUs that this process can use; empty: there are none. Another process asks CUDA, since a process that
-/// has asked cannot fork ranks any more (ranks::run).
-[[nodiscard]] inline const std::string& names_of_gpus() {
-  static const std::string names = pace::detail::ask_fork([] {
-    std::string gpus;
-    for (int i = 0; i < cuda::device_count(); ++i)
-      gpus += (i == 0 ? "" : "; ") + cuda::device_name(static_cast<c10::DeviceIndex>(i));
-    return gpus;
-  });
-  return names;
+/// Names of the GPUs that this process can use; empty: there are none. In a program that forks ranks another process
+/// asks CUDA, since ranks could not use CUDA any more.
+[[nodiscard]] inline std::vector<std::string> names_of_gpus() {
+  return run_context().forks_ranks ? cuda::device_names_from_fork() : cuda::device_names();
 }
 
 /// Adds the names of the GPUs that this process can use, and the version of their driver.
 inline void describe_gpus(std::map<std::string, std::string>& extra) {
-  const std::string& gpus = names_of_gpus();
+  std::string gpus;
+  for (const auto& name : names_of_gpus()) gpus += (gpus.empty() ? "" : "; ") + name;
   if (gpus.empty()) return;
   extra["gpu"] = gpus;
   extra["gpu_driver"] = cuda::Nvml::driver_version();

@@ -1,0 +1,39 @@
+// Names of all GPUs, asked here or in another process.
+#pragma once
+
+#include <c10/core/Device.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "pace/gpu/cuda/facts.hpp"
+#include "pace/os/ask_fork.hpp"
+
+namespace pace::cuda {
+
+/// Names of the GPUs that are visible to this process, with their compute capability, in CUDA's order. Initialises
+/// CUDA, which then works in no process that is forked from this one.
+[[nodiscard]] inline std::vector<std::string> device_names() {
+  std::vector<std::string> names;
+  for (int i = 0; i < device_count(); ++i) names.push_back(device_name(static_cast<c10::DeviceIndex>(i)));
+  return names;
+}
+
+/// The same from a copy of this process, which leaves CUDA alone here. Asks once: a start of CUDA takes a tenth of a
+/// second and more.
+[[nodiscard]] inline const std::vector<std::string>& device_names_from_fork() {
+  static const std::vector<std::string> names = [] {
+    std::istringstream lines(pace::detail::ask_fork([] {
+      std::string all;
+      for (const auto& name : device_names()) all += name + '\n';
+      return all;
+    }));
+    std::vector<std::string> found;
+    for (std::string line; std::getline(lines, line);) found.push_back(line);
+    return found;
+  }();
+  return names;
+}
+
+}  // namespace pace::cuda
