@@ -110,9 +110,9 @@ class NcclCommunicator final : public Communicator {
                 "all-reduce");
   }
   void all_gather(const at::Tensor& in, const at::Tensor& out) override {
-    nccl_.check(nccl_.all_gather(in.const_data_ptr(), out.mutable_data_ptr(), size(in), NcclLibrary::float32, comm_,
-                                 stream()),
-                "all-gather");
+    nccl_.check(
+        nccl_.all_gather(in.const_data_ptr(), out.mutable_data_ptr(), size(in), NcclLibrary::float32, comm_, stream()),
+        "all-gather");
   }
   void reduce_scatter(const at::Tensor& in, const at::Tensor& out) override {
     nccl_.check(nccl_.reduce_scatter(in.const_data_ptr(), out.mutable_data_ptr(), size(out), NcclLibrary::float32,
@@ -122,9 +122,9 @@ class NcclCommunicator final : public Communicator {
   void exchange(const std::vector<Exchange>& all) override {
     nccl_.check(nccl_.group_start(), "beginning a group");
     for (const auto& each : all) {
-      nccl_.check(nccl_.send(each.sent.const_data_ptr(), size(each.sent), NcclLibrary::float32, each.to, comm_,
-                             stream()),
-                  "send");
+      nccl_.check(
+          nccl_.send(each.sent.const_data_ptr(), size(each.sent), NcclLibrary::float32, each.to, comm_, stream()),
+          "send");
       nccl_.check(nccl_.receive(each.received.mutable_data_ptr(), size(each.received), NcclLibrary::float32, each.from,
                                 comm_, stream()),
                   "receive");

@@ -60,8 +60,7 @@ class Operator {
       case Kind::all_to_all: {
         std::vector<at::Tensor> parts;
         const std::int64_t first = kind_ == Kind::all_gather ? 0 : rank * part_;
-        for (int from = 0; from < ranks; ++from)
-          parts.push_back(numbers(first, part_).add(from));
+        for (int from = 0; from < ranks; ++from) parts.push_back(numbers(first, part_).add(from));
         return at::cat(parts);
       }
       case Kind::send_receive:
@@ -143,7 +142,8 @@ class Operator {
         .to(at::kFloat);
   }
   [[nodiscard]] at::Tensor output() const {
-    return at::empty({kind_ == Kind::reduce_scatter ? part_ : elements_}, at::TensorOptions(at::kFloat).device(device_));
+    return at::empty({kind_ == Kind::reduce_scatter ? part_ : elements_},
+                     at::TensorOptions(at::kFloat).device(device_));
   }
   [[nodiscard]] int after() const { return (with_.rank() + 1) % with_.ranks(); }
   [[nodiscard]] int before() const { return (with_.rank() + with_.ranks() - 1) % with_.ranks(); }

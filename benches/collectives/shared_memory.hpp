@@ -1,4 +1,5 @@
-// SharedMemoryCommunicator: collectives on the CPU by memory that all ranks share, as the simplest ones to check against.
+// SharedMemoryCommunicator: collectives on the CPU by memory that all ranks share, as the simplest ones to check
+// against.
 #pragma once
 
 #include <sys/mman.h>
@@ -81,8 +82,7 @@ class SharedMemoryCommunicator final : public Communicator {
       buffers_.of(rank(), ranks() * largest).narrow(0, each.to * largest, each.sent.numel()).copy_(each.sent);
     rank_.barrier();
     for (const auto& each : all)
-      each.received.copy_(
-          buffers_.of(each.from, ranks() * largest).narrow(0, rank() * largest, each.received.numel()));
+      each.received.copy_(buffers_.of(each.from, ranks() * largest).narrow(0, rank() * largest, each.received.numel()));
     rank_.barrier();
   }
 

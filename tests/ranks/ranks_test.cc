@@ -113,7 +113,8 @@ at::Tensor operand_of(const Rank& rank) { return at::full({1}, 1.0 + rank.number
 std::size_t children() {
   std::size_t found = 0;
   for (const auto& task : std::filesystem::directory_iterator("/proc"))
-    if (const std::string name = task.path().filename(); std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) {
+    if (const std::string name = task.path().filename();
+        std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) {
       std::string line;
       std::ifstream file(task.path() / "stat");
       std::getline(file, line);
@@ -173,7 +174,8 @@ TEST_CASE("a call takes as long as on the slowest rank") {
 TEST_CASE("expectations of several ranks are judged as any other, and listeners get the results") {
   Shared<Sum> sum;
   std::vector<std::string> heard;
-  const auto listener = pace::run_context().on_result([&](const pace::Result& result) { heard.push_back(result.name); });
+  const auto listener =
+      pace::run_context().on_result([&](const pace::Result& result) { heard.push_back(result.name); });
   const auto results = pace::ranks::run(2, [&](Rank& rank) {
     pace::test::FakeClock clock;
     for (const auto cost : {15.0, 10.0})
@@ -205,7 +207,8 @@ TEST_CASE("a candidate that is wrong on one rank alone is wrong, and the rank is
   });
   const auto& row = results.at(0)["other"];
   CHECK(row.outcome == Outcome::wrong);
-  CHECK_THAT(row.message, StartsWith("rank " + std::to_string(wrong) + ": ") && ContainsSubstring("expected 6.0, got 7.0"));
+  CHECK_THAT(row.message,
+             StartsWith("rank " + std::to_string(wrong) + ": ") && ContainsSubstring("expected 6.0, got 7.0"));
   CHECK(results.at(0)["third"].outcome == Outcome::measured);
 }
 
@@ -430,11 +433,67 @@ TEST_CASE("all ranks get rank 0's bytes, and share a file without a name") {
   CHECK(*right == 6);
 }
 
+TEST_CASE("options and expectations that ranks cannot follow are refused by name") {
+  struct Refused {
+    void (*set)(pace::Options&);
+    std::string message;
+  };
+  const auto& [set, expected] = GENERATE(values<Refused>({
+      {[](pace::Options& options) { options.audit = pace::Audit::strict; }, "does not go with --audit strict; why: "},
+      {[](pace::Options& options) { options.isolate = pace::Isolate::sides; },
+       "does not go with --isolate sides; why: "},
+      {[](pace::Options& options) { options.asks_for_mode_share = true; }, "does not go with --mode-share; why: "},
+      {[](pace::Options& options) { options.device_counts = true; }, "does not count kernels"},
+  }));
+  const auto copy = [](const at::Tensor& x) { return x.clone(); };
+  const std::string message = message_of(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    pace::Options options = short_options();
+    set(options);
+    pace::ranks::compare(rank, "copy", operand_of(rank)).options(options).baseline("one", copy).run(clock);
+  });
+  CHECK_THAT(message, ContainsSubstring("comparison 'copy' of several ranks: " + expected));
+  const std::string of_kernels = message_of(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    pace::ranks::compare(rank, "copy", operand_of(rank))
+        .baseline("one", copy)
+        .candidate("other", copy)
+        .expect(pace::AtMost(pace::Count::kernels, 1))
+        .run(clock);
+  });
+  CHECK_THAT(of_kernels, ContainsSubstring("cannot judge a ") && ContainsSubstring("nothing counts kernels on ranks"));
+}
+
+TEST_CASE("the runner's time for a call is the ranks', too") {
+  int looks = 0;
+  pace::run_context().call_timeout = 20 * s;
+  const std::string message = message_of(
+      2,
+      [&](Rank& rank) {
+        if (rank.number() == 1)
+          while (true) ::pause();
+        rank.barrier();
+      },
+      impatient(&looks));
+  pace::run_context().call_timeout.reset();
+  CHECK(message == "rank 1 did not return within 20.0 s");
+}
+
+TEST_CASE("a program that includes ranks asks for GPUs in another process alone") {
+  CHECK(pace::run_context().forks_ranks);
+  const int gpus = pace::ranks::number_of_gpus();
+  CHECK(gpus >= 0);
+  // This process can still fork ranks.
+  CHECK(pace::ranks::run(1, [](Rank&) {}).empty());
+}
+
 TEST_CASE("what cannot be run is refused with the reason") {
   CHECK_THROWS_MATCHES(pace::ranks::run(0, [](Rank&) {}), pace::Error,
                        MessageMatches(ContainsSubstring("0 ranks were asked for; expected 1 or more")));
-  CHECK_THROWS_MATCHES(pace::ranks::run(2, [](Rank& rank) { (void)rank.gpu(); }), pace::DeviceMissing,
-                       MessageMatches(ContainsSubstring("no GPU; why: ")));
+  const int gpus = pace::ranks::number_of_gpus();
+  CHECK_THROWS_MATCHES(pace::ranks::run(gpus + 1, [](Rank& rank) { (void)rank.gpu(); }), pace::DeviceMissing,
+                       MessageMatches(ContainsSubstring(gpus == 0 ? "no GPU; why: "
+                                                                  : "ranks need as many GPUs, and this machine has ")));
 }
 
 }  // namespace

@@ -29,7 +29,6 @@ class Comparison {
   Comparison(Rank& rank, std::string name, Operands... operands) : rank_(rank), operands_(std::move(operands)...) {
     plan_.name = std::move(name);
     plan_.operands = std::make_shared<pace::detail::TypedOperands<Operands...>>(operands_);
-    plan_.options.audit = Audit::off;
   }
 
   /// Adds the implementation that the others are compared with.
@@ -51,9 +50,9 @@ class Comparison {
       comparison.expect(implementation, expectation);
     });
   }
-  /// Replaces the options of the command line. The audit is off whatever they say: see docs/several-gpus.md.
-  Comparison& options(Options options) {
-    options.audit = Audit::off;
+  /// Replaces the options of the command line. Ranks check outputs before and after the rounds, which is all of their
+  /// audit, so `standard` is the same as `off`.
+  Comparison& options(const Options& options) {
     plan_.options = options;
     return *this;
   }
@@ -99,13 +98,16 @@ class Comparison {
 
   /// Checks, times and judges the implementations. All ranks call it. ranks::run() returns the result, as do rank 0's
   /// listeners. A candidate that is wrong or throws on any rank is a row of the result, which names the rank. Throws
-  /// Error if the ranks make different comparisons, if the baseline throws, or if an implementation is wrong only after
-  /// the rounds. Times by the wall clock, or by events on the GPU of the operands.
+  /// Error if the ranks make different comparisons, if the baseline throws, if an implementation is wrong only after
+  /// the rounds, or for an option or expectation that ranks cannot follow, such as Audit::strict. Times by the wall
+  /// clock, or by events on the GPU of the operands.
   void run() { detail::run_on_local_clock(*this, plan_, rank_); }
   /// The same with a clock of this rank, such as a test's fake clock.
   void run(timing::Clock& clock) { run({.clock = clock}); }
   /// For run(): takes all steps of this rank with its clock.
   void run(const detail::LocalClock& local) {
+    detail::refuse_options(plan_);
+    plan_.options.audit = Audit::off;
     detail::measure(rank_, plan_, local, [&](const detail::Checked& checked, detail::Conductor& conductor) {
       pace::Comparison<Operands...> comparison = std::apply(
           [&](const Operands&... each) { return pace::Comparison<Operands...>(plan_.name, each...); }, operands_);
@@ -122,16 +124,18 @@ class Comparison {
 
   template <class F>
   Comparison& add(std::string name, F function, bool is_baseline) {
-    static_assert(!requires { pace::detail::ImplementationOf<F, Operands...>::phases(); },
-                  "pace: ranks::compare takes plain callables, not training steps with phases");
+    static_assert(
+        !requires { pace::detail::ImplementationOf<F, Operands...>::phases(); },
+        "pace: ranks::compare takes plain callables, not training steps with phases");
     const std::size_t side = plan_.implementations.size();
     if (pace::detail::ImplementationOf<F, Operands...>::has_no_function(function))
       pace::detail::complain_of_null(plan_, "the function of '" + name + '\'');
     plan_.add({.name = name,
                .is_baseline = is_baseline,
-               .make = [function](const pace::detail::OperandSets& operands) {
-                 return pace::detail::ImplementationOf<F, Operands...>::make(function, operands);
-               }},
+               .make =
+                   [function](const pace::detail::OperandSets& operands) {
+                     return pace::detail::ImplementationOf<F, Operands...>::make(function, operands);
+                   }},
               {});
     sides_.push_back([=](Plain& comparison, const detail::Checked& checked, detail::Conductor& conductor) {
       if (const auto& fault = checked.faults[side]; !fault.why.empty()) {

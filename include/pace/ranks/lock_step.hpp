@@ -21,6 +21,7 @@
 #include "pace/ranks/sides.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/timing/clock.hpp"
+#include "pace/timing/machine_counters.hpp"
 #include "pace/timing/subject.hpp"
 
 namespace pace::ranks::detail {
@@ -35,6 +36,8 @@ struct LocalClock {
   bool leads_in = false;
   /// Name of the device, such as `NVIDIA H200`; empty: the CPU.
   std::string device = {};
+  /// Whether to read what else this machine does, since `clock` does not.
+  bool reads_machine = false;
 };
 
 /// A subject whose samples start when all ranks are ready.
@@ -328,9 +331,11 @@ class LockStepClock final : public timing::Clock {
   [[nodiscard]] std::string name() const override { return local_.clock.name(); }
   [[nodiscard]] std::string device_name() const override { return device_; }
   [[nodiscard]] std::optional<timing::ThreadCounters> thread_counters() const override {
-    return local_.clock.thread_counters();
+    return local_.reads_machine ? timing::read_thread_counters() : local_.clock.thread_counters();
   }
-  [[nodiscard]] std::optional<timing::MachineCounters> counters() const override { return local_.clock.counters(); }
+  [[nodiscard]] std::optional<timing::MachineCounters> counters() const override {
+    return local_.reads_machine ? timing::read_machine_counters() : local_.clock.counters();
+  }
 
  private:
   const LocalClock& local_;

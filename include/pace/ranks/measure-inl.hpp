@@ -13,6 +13,8 @@
 #include "pace/base/format.hpp"
 #include "pace/compare/pass_over.hpp"
 #include "pace/compare/settle.hpp"
+#include "pace/gate/demand.hpp"
+#include "pace/gate/expectation.hpp"
 #include "pace/ranks/sides.hpp"
 #include "pace/run/run_context.hpp"
 #include "pace/timing/wall.hpp"
@@ -39,8 +41,8 @@ inline void agree_on(LockStep& step, const pace::detail::ComparisonPlan& plan) {
                 "; expected all ranks to make the same comparisons in one order");
 }
 
-/// Checks each side on each rank, except those with a fault in `known`. Returns the faults of all sides. Throws Error if
-/// the baseline has one.
+/// Checks each side on each rank, except those with a fault in `known`. Returns the faults of all sides. Throws Error
+/// if the baseline has one.
 [[nodiscard]] inline std::vector<FaultOfSide> check_all(LockStep& step, const pace::detail::ComparisonPlan& plan,
                                                         Sides& sides, const std::vector<FaultOfSide>& known) {
   std::vector<FaultOfSide> faults = known;
@@ -92,6 +94,29 @@ inline void check_timed(Rank& rank, LockStep& step, const pace::detail::Comparis
                   "' was right at first, but not after the rounds: " + later[side].why);
 }
 
+PACE_INLINE void refuse_options(const pace::detail::ComparisonPlan& plan) {
+  const auto refuse = [&](const std::string& what) {
+    throw Error("comparison '" + plan.name + "' of several ranks: " + what);
+  };
+  const Options& options = plan.options;
+  if (options.audit == Audit::strict)
+    refuse(
+        "does not go with --audit strict; why: ranks check outputs on the given values alone; try: --audit off, and "
+        "pace::compare with --audit strict for what runs on one GPU");
+  if (options.isolate == Isolate::sides)
+    refuse("does not go with --isolate sides; why: each rank runs all sides; try: without it");
+  if (options.asks_for_mode_share && options.mode_share > 0)
+    refuse("does not go with --mode-share; why: there are no further timing modes; try: --mode-share 0");
+  if (options.device_counts)
+    refuse("does not count kernels (Options::device_counts); why: it has no profiler; try: pace::compare on one GPU");
+  for (const auto& [implementation, expectation] : plan.stated) {
+    if (expectation.needs_device_counts())
+      refuse("cannot judge a " + expectation.describe() +
+             "; why: nothing counts kernels on ranks; try: pace::compare "
+             "on one GPU");
+  }
+}
+
 PACE_INLINE void measure(Rank& rank, const pace::detail::ComparisonPlan& plan, const LocalClock& local,
                          Compare compare) {
   if (rank.number() == 0 && run_context().cases != nullptr) rank.hand_over(pace::detail::describe(plan));
@@ -115,8 +140,8 @@ PACE_INLINE void measure(Rank& rank, const pace::detail::ComparisonPlan& plan, c
     std::string device = local.device;
     if (!device.empty() && rank.count() > 1) device = std::to_string(rank.count()) + " x " + device;
     LockStepClock clock(step, conductor, barrier, local.leads_in && !calls_add_up, std::move(device));
-    result = compare(
-        Checked{.clock = clock, .faults = faults, .notes = {describe_ranks(rank.count(), barrier)}}, conductor);
+    result =
+        compare(Checked{.clock = clock, .faults = faults, .notes = {describe_ranks(rank.count(), barrier)}}, conductor);
     conductor.end();
     sides.emplace(plan);
   }
@@ -135,13 +160,21 @@ PACE_INLINE void with_local_clock(const pace::detail::ComparisonPlan& plan, Func
   }
 #ifdef PACE_CUDA
   if (const ClockChoice asked = plan.options.clock; asked != ClockChoice::automatic && asked != ClockChoice::hot)
-    throw Error("comparison '" + plan.name + "': --clock " + to_string(asked) +
-                " cannot time several ranks; expected --clock hot");
+    throw Error("comparison '" + plan.name + "' of several ranks: does not go with --clock " + to_string(asked) +
+                "; why: a graph or a flush would part the ranks; try: --clock hot");
+  for (const auto& [implementation, expectation] : plan.stated)
+    if (expectation.taken_on() == gate::TakenOn::host)
+      throw Error("comparison '" + plan.name + "' of several ranks: cannot judge a " + expectation.describe() +
+                  " on the host; why: times are the GPU's; try: without .on_host()");
   const cuda::UnusedMemoryGivenBack afterwards;
   cuda::CudaDevice gpu(device.index());
   // A block of the stream would have to end on all ranks at once.
   gpu::EventClock<cuda::CudaDevice> clock(gpu, {.block = false});
-  use({.clock = clock, .settle = [&] { gpu.synchronise(); }, .leads_in = true, .device = gpu.name()});
+  use({.clock = clock,
+       .settle = [&] { gpu.synchronise(); },
+       .leads_in = true,
+       .device = gpu.name(),
+       .reads_machine = true});
 #else
   throw Error("comparison '" + plan.name + "': its operands are on " + device.str() +
               ", but this program was built without CUDA; build it with --config=cuda");

@@ -32,6 +32,9 @@ struct Checked {
 /// Makes and runs rank 0's comparison.
 using Compare = FunctionRef<Result(const Checked&, Conductor&)>;
 
+/// Throws Error for options and expectations that several ranks cannot follow.
+void refuse_options(const pace::detail::ComparisonPlan& plan);
+
 /// Takes this rank's part in a comparison of all: agrees on its name, measures the barrier, checks each implementation
 /// on each rank, times them, and checks them again. Rank 0 compares by `compare`, and hands over the result. Throws
 /// Error as Comparison::run() does.

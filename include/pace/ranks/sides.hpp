@@ -41,8 +41,7 @@ class Sides {
       return {};
     }
     std::vector<bool> with_graph;
-    const auto output =
-        pace::detail::checked_call(*sides_[side], operands_, 0, plan_.options.seed, with_graph);
+    const auto output = pace::detail::checked_call(*sides_[side], operands_, 0, plan_.options.seed, with_graph);
     return pace::detail::agree(expected_, output, operands_, 0, plan_.check).message;
   }
 

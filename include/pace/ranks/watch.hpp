@@ -136,13 +136,14 @@ class Watch {
       beats_ = beats;
       since_ = now;
     }
-    const Nanoseconds limit = problem.empty() ? patience_.silence : std::min(patience_.silence, patience_.after_problem);
+    const Nanoseconds limit =
+        problem.empty() ? patience_.silence : std::min(patience_.silence, patience_.after_problem);
     if (now - since_ <= limit) return std::nullopt;
     std::string message;
     for (int rank = 0; rank < meeting_.ranks(); ++rank) {
       if (meeting_.waits(rank) || meeting_.place(rank).progress.load() != Progress::works) continue;
-      message += (message.empty() ? "" : "; ") + name_of(rank) + " did not return within " + format_time(limit) +
-                 during(rank);
+      message +=
+          (message.empty() ? "" : "; ") + name_of(rank) + " did not return within " + format_time(limit) + during(rank);
     }
     if (message.empty()) message = "no rank went on within " + format_time(limit);
     if (!problem.empty()) message = problem + "; then " + message;
