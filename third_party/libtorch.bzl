@@ -110,6 +110,12 @@ def _libtorch_impl(ctx):
     cpu += ["-Wl,-rpath," + folder for folder in linked]
     cuda = ["-Wl,--no-as-needed", "-ltorch_cuda", "-lc10_cuda"] if has_cuda else []
 
+    # NCCL's headers are a wheel of their own beside torch/.
+    nccl = nvidia.get_child("nccl").get_child("include")
+    has_nccl = has_cuda and nccl.get_child("nccl.h").exists
+    if has_nccl:
+        ctx.symlink(nccl, "nccl")
+
     ctx.symlink(root.get_child("include"), "include")
     ctx.template("BUILD", ctx.attr._build_file, {
         "%{cpu_linkopts}": repr(cpu),
@@ -121,6 +127,7 @@ def _libtorch_impl(ctx):
         "VERSION = %r" % version,
         "ROOT = %r" % str(root),
         "HAS_CUDA = %r" % has_cuda,
+        "HAS_NCCL = %r" % has_nccl,
         "LIBRARY_FOLDERS = %r" % folders,
         "",
     ]))

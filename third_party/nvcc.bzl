@@ -3,15 +3,16 @@
 load("@cuda//:config.bzl", "ARCHITECTURES", "CUDA_HOME", "HAVE_CUDA")
 load("@libtorch//:config.bzl", "HAS_CUDA")
 
-_NEVER = [str(Label("@platforms//:incompatible"))]
+# For targets that cannot be built here: skipped by wildcards.
+NEVER = [str(Label("@platforms//:incompatible"))]
 
 # For targets that need the toolkit: skipped by wildcards where there is none.
-NEEDS_TOOLKIT = [] if HAVE_CUDA else _NEVER
+NEEDS_TOOLKIT = [] if HAVE_CUDA else NEVER
 
 # For pace's own targets that need LibTorch's CUDA half as well: only with --config=cuda.
 NEEDS_CUDA = select({
-    str(Label("//third_party:cuda")): [] if HAVE_CUDA and HAS_CUDA else _NEVER,
-    "//conditions:default": _NEVER,
+    str(Label("//third_party:cuda")): [] if HAVE_CUDA and HAS_CUDA else NEVER,
+    "//conditions:default": NEVER,
 })
 
 def only_with_cuda(deps):

@@ -27,6 +27,7 @@ DESCRIBED = {
     "kernels": ["benches/kernels/command_line.hpp"],
     "files": ["benches/files/command_line.hpp"],
     "compare_results": ["tools/compare_results/compare_program.hpp"],
+    "collectives": ["benches/collectives/command_line.hpp"],
     "selftest": ["benches/selftest/main.cc"],
 }
 # The same for programs in Python, by argparse.

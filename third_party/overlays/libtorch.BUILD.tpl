@@ -27,3 +27,13 @@ cc_library(
     linkopts = %{cuda_linkopts},
     deps = [":torch"],
 )
+
+# c10d::ProcessGroupNCCL, where config.bzl says HAS_NCCL.
+cc_library(
+    name = "c10d_nccl",
+    hdrs = ["nccl"],
+    defines = ["USE_C10D_NCCL"],
+    includes = ["nccl"],
+    tags = ["manual"],
+    deps = [":torch_cuda"],
+)
