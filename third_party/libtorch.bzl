@@ -66,6 +66,26 @@ def _check_python(ctx, python, version):
         fail("PACE_PYTHON=%s: expected a Python that has torch %s; asked for its version, it said: %s" %
              (python, version, (result.stdout + result.stderr).strip()))
 
+def _headers_of_python(ctx, python, root):
+    """The folder of Python's headers and its shared library; empty where one of them, or torch's half, is missing."""
+    nothing = ("", "")
+    if not python or not root.get_child("lib").get_child("libtorch_python.so").exists:
+        return nothing
+    code = """import os, sysconfig as s
+print(s.get_path('include'))
+print(os.path.join(s.get_config_var('LIBDIR') or '', s.get_config_var('INSTSONAME') or ''))
+print(os.path.join(s.get_config_var('LIBDIR') or '', s.get_config_var('MULTIARCH') or '', s.get_config_var('INSTSONAME') or ''))"""
+    result = ctx.execute([python, "-c", code])
+    if result.return_code != 0:
+        return nothing
+    lines = result.stdout.splitlines()
+    if not ctx.path(lines[0] + "/Python.h").exists:
+        return nothing
+    for library in lines[1:]:
+        if ".so" in library and ctx.path(library).exists:
+            return lines[0], library
+    return nothing
+
 def _without_blanks(ctx, folders):
     """The folders, or links to them: Bazel writes the options of the linker into a file where a blank ends each."""
     result = []
@@ -109,6 +129,7 @@ def _libtorch_impl(ctx):
     cpu = ["-L" + linked[0], "-Wl,--no-as-needed", "-ltorch_cpu", "-lc10", "-Wl,--disable-new-dtags"]
     cpu += ["-Wl,-rpath," + folder for folder in linked]
     cuda = ["-Wl,--no-as-needed", "-ltorch_cuda", "-lc10_cuda"] if has_cuda else []
+    python_headers, python_library = _headers_of_python(ctx, python, root)
 
     # NCCL's headers are a wheel of their own beside torch/.
     nccl = nvidia.get_child("nccl").get_child("include")
@@ -117,12 +138,16 @@ def _libtorch_impl(ctx):
         ctx.symlink(nccl, "nccl")
 
     ctx.symlink(root.get_child("include"), "include")
+    if python_headers:
+        ctx.symlink(python_headers, "python")
     ctx.template("BUILD", ctx.attr._build_file, {
         "%{cpu_linkopts}": repr(cpu),
         "%{cuda_linkopts}": repr(cuda),
     })
     ctx.file("python.bzl", "# The interpreter that has this LibTorch's Python half; empty when there is none.\n" +
-                           "PYTHON = %r\n" % python)
+                           "PYTHON = %r\n" % python +
+                           "# Its shared library; empty without that, and without Python's headers.\n" +
+                           "PYTHON_LIBRARY = %r\n" % python_library)
     ctx.file("config.bzl", "\n".join([
         "VERSION = %r" % version,
         "ROOT = %r" % str(root),

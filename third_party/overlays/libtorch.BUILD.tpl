@@ -37,3 +37,13 @@ cc_library(
     tags = ["manual"],
     deps = [":torch_cuda"],
 )
+
+# LibTorch's Python half and Python's headers, for extension modules: only where python.bzl has a PYTHON_LIBRARY.
+# An extension finds Python itself in the process that loads it.
+cc_library(
+    name = "torch_python",
+    hdrs = glob(["python/**/*.h"]),
+    includes = ["python"],
+    linkopts = ["-Wl,--no-as-needed", "-ltorch_python"],
+    deps = [":torch"],
+)
