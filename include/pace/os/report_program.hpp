@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -17,26 +16,13 @@
 #include "pace/base/error.hpp"
 #include "pace/base/random.hpp"
 #include "pace/os/bazel.hpp"
+#include "pace/os/beside_program.hpp"
 #include "pace/os/process.hpp"
 
 namespace pace {
 
 /// Names the program of tools/report, for programs without it among their runfiles.
 inline constexpr const char* report_variable = "PACE_REPORT";
-
-namespace detail {
-
-/// Returns the absolute path that this process was started by; empty if the shell found it by the PATH. Assumes the
-/// working directory of the start.
-[[nodiscard]] inline std::filesystem::path path_started_by() {
-  std::ifstream words("/proc/self/cmdline", std::ios::binary);
-  std::string first;
-  std::getline(words, first, '\0');
-  std::error_code none;
-  return first.find('/') == std::string::npos ? std::filesystem::path() : std::filesystem::absolute(first, none);
-}
-
-}  // namespace detail
 
 /// Returns the program that makes pages: the one that PACE_REPORT names, or else the one among the runfiles of a
 /// pace_test, a pace_binary or a program of tools/. Empty if there is neither. Throws InputError if PACE_REPORT names
@@ -49,17 +35,7 @@ namespace detail {
                                ": is no program that can be run; expected the program of pace's tools/report");
     return path;
   }
-  const std::string name = "tools/report/report";
-  std::string beside = shipped_file(name);
-  if (::access(beside.c_str(), X_OK) == 0) return beside;
-  // A program started by its path has its runfiles next to it: next to its file, or to the link with a pace_binary's
-  // name.
-  std::error_code none;
-  for (const auto& self : {std::filesystem::read_symlink("/proc/self/exe", none), detail::path_started_by()}) {
-    std::string own = self.string() + ".runfiles/pace/" + name;
-    if (!self.empty() && ::access(own.c_str(), X_OK) == 0) return own;
-  }
-  return "";
+  return beside_program("tools/report/report", X_OK);
 }
 
 /// Throws Error if no page can be put at `path`, an absolute one: its folder is missing or not writable, or the path is

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -17,7 +16,7 @@
 #include "pace/os/bazel.hpp"
 #include "pace/os/file_descriptor.hpp"
 #include "pace/os/process.hpp"
-#include "pace/os/report_program.hpp"
+#include "pace/os/beside_program.hpp"
 #include "pace/os/unfinished.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"
@@ -54,9 +53,9 @@ class UnnamedFile {
     if (!has(of_test) && !has(others)) kept.emplace_back(entry);
   }
   // This program may have been started by a link, beside which its runfiles are.
-  if (environment_variable(report_variable).empty())
-    if (const auto program = report_program(); !program.empty())
-      kept.push_back(std::string(report_variable) + '=' + std::filesystem::absolute(program).string());
+  if (environment_variable(started_by_variable).empty())
+    if (const auto path = pace::detail::path_started_by(); !path.empty())
+      kept.push_back(std::string(started_by_variable) + '=' + path.string());
   return kept;
 }
 
