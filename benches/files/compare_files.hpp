@@ -18,6 +18,7 @@
 #include "benches/files/loaders/call_inputs.hpp"
 #include "benches/files/loaders/cases.hpp"
 #include "benches/files/loaders/loader.hpp"
+#include "benches/files/loaders/python.hpp"
 #include "benches/files/loaders/same_state.hpp"
 #include "benches/files/sides.hpp"
 #include "benches/rows/prior_failures.hpp"
@@ -31,6 +32,7 @@
 #include "pace/result/result.hpp"
 #include "pace/run/planned_case.hpp"
 #include "pace/run/progress.hpp"
+#include "pace/run/rounds_watch.hpp"
 #include "pace/run/run_context.hpp"
 
 namespace pace::benches::files {
@@ -175,6 +177,7 @@ class FileComparison {
         comparison.candidate(names_[i], std::move(run));
     }
     for (const auto& expectation : expectations_) comparison.expect(expectation);
+    const RoundsWatch watch(loaders::in_rounds());
     return comparison.run();
   }
 

@@ -1,5 +1,5 @@
-// Files that Python wrote (TorchScript, torch.export, AOTInductor), kernels and operators by name, compared on inputs
-// from a file: checked against each other, timed side by side, judged.
+// Files that Python wrote (TorchScript, torch.export, AOTInductor), functions of Python files, kernels and operators by
+// name, compared on inputs from a file: checked against each other, timed side by side, judged.
 #include <algorithm>
 #include <cstddef>
 #include <exception>
@@ -82,7 +82,8 @@ std::vector<c10::Device> devices_of_inputs() {
   if (work.device) return {*work.device};
   std::vector<c10::Device> devices;
   for (const auto& one : work.cases) {
-    if (is_left_out(one)) continue;
+    // A dry run runs no Python.
+    if (is_left_out(one) || !one.python.empty()) continue;
     c10::Device device = c10::kCPU;
     try {
       if (!one.file.empty())
@@ -111,7 +112,7 @@ std::vector<std::string> problems_of_dry_run() {
       checks.push_back(files::input_check_of(side, has_libraries));
     });
   for (const auto& one : work.cases) {
-    if (is_left_out(one)) continue;
+    if (is_left_out(one) || !one.python.empty()) continue;
     std::optional<loaders::CallInputs> inputs;
     if (!problems.look([&] { inputs.emplace(loaders::inputs_to_check(one)); })) continue;
     // A dry run needs no GPU, so that the memory of one is not looked at.
@@ -222,8 +223,8 @@ pace::report::Configuration configuration() {
 }
 
 TEST_CASE("files compute the same, and fast enough", "[files]") {
-  // As torch.inference_mode() in Python: no layer of autograd is called.
-  const c10::InferenceMode inference;
+  // As torch.inference_mode() in Python: no layer of autograd is called. Python functions alone run as in Python.
+  const c10::InferenceMode inference(!std::ranges::all_of(work.sides, files::is_python));
   files::FileComparison comparison(line, work.sides, work.device);
   if (is_dry_run)
     for (const auto& problem : problems_of_dry_run()) FAIL_CHECK(problem);

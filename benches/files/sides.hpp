@@ -27,6 +27,7 @@
 #include "benches/files/loaders/loader.hpp"
 #include "benches/files/loaders/loaders.hpp"
 #include "benches/files/loaders/operator_by_name.hpp"
+#include "benches/files/loaders/python.hpp"
 #include "benches/files/loaders/trust.hpp"
 #include "benches/files/loaders/whole_weights.hpp"
 #include "benches/files/named_file.hpp"
@@ -46,6 +47,9 @@ struct Side {
   std::optional<aot::InductorOptions> compiled = {};
 };
 
+/// Whether a side is a function of a Python file.
+[[nodiscard]] inline bool is_python(const Side& side) { return loaders::is_python_path(side.path); }
+
 namespace detail {
 
 [[nodiscard]] inline bool is_operator(std::string_view spelled) {
@@ -57,6 +61,7 @@ namespace detail {
   auto file = named_file(spelled);
   if (spelled.find("::") != std::string::npos && !std::filesystem::exists(file.path))
     throw InputError({spelled}, "no such file; expected op:" + spelled + " where this is an operator");
+  if (loaders::is_python_path(file.path)) loaders::require_python_name(file.path, file.model);
   return {.name = "", .spelled = spelled, .path = std::move(file.path), .model = std::move(file.model)};
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <memory>
 #include <new>
 #include <optional>
@@ -15,12 +14,12 @@
 #include <ATen/core/ivalue.h>
 #include <pybind11/pybind11.h>
 
-#include "pace/run/progress.hpp"
 #include "pace/subject/callable.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/timing/do_not_optimize.hpp"
 #include "python/extension/arguments.hpp"
+#include "python/extension/exceptions.hpp"
 #include "python/extension/outputs.hpp"
 
 namespace pace::python {
@@ -37,42 +36,6 @@ struct Raised {
   std::string compiled = {};
 };
 
-/// Tells whether the rounds have begun.
-class RoundsWatch final : public Progress {
- public:
-  explicit RoundsWatch(Raised& raised) : raised_(raised), before_(progress()) { progress() = this; }
-  ~RoundsWatch() override { progress() = before_; }
-  void part(std::size_t, std::size_t) override {}
-  void subject(const std::string&) override {}
-  void step(const Step& step) override { raised_.in_rounds = step.what == "rounds"; }
-
- private:
-  Raised& raised_;
-  Progress* before_;
-};
-
-/// A Python exception as text.
-class PythonError : public std::exception {
- public:
-  explicit PythonError(std::string message) : message_(std::move(message)) {}
-  [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
-
- private:
-  std::string message_;
-};
-
-/// Returns an exception as `TYPE: text (in FUNCTION, FILE:LINE)`, with the innermost place.
-[[nodiscard]] inline std::string describe_exception(const py::error_already_set& error) {
-  const std::string type = py::str(error.type().attr("__qualname__")), text = py::str(error.value());
-  std::string message = text.empty() ? type : type + ": " + text;
-  if (!error.trace()) return message;
-  const py::list frames = py::module_::import("traceback").attr("extract_tb")(error.trace());
-  if (frames.empty()) return message;
-  const py::object last = frames[frames.size() - 1];
-  return message + " (in " + std::string(py::str(last.attr("name"))) + ", " +
-         std::string(py::str(last.attr("filename"))) + ':' + std::string(py::str(last.attr("lineno"))) + ')';
-}
-
 /// A callable with the name of its row.
 struct PythonFunction {
   py::object function;
@@ -88,8 +51,7 @@ struct PythonFunction {
   /// Throws PythonError if something was compiled in this sample.
   void check_compiled() const {
     if (raised->compiled.empty()) return;
-    throw PythonError("it was compiled again while it was timed (" + std::exchange(raised->compiled, {}) +
-                      "), so its samples are not of calls alone; try: TORCH_LOGS=recompiles, which shows why");
+    throw PythonError(compiled_again(std::exchange(raised->compiled, {})));
   }
   /// Takes Python's signals, such as Ctrl-C's, between samples.
   void take_signals() const {

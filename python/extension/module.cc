@@ -26,6 +26,7 @@
 #include "pace/report/json.hpp"
 #include "pace/result.hpp"
 #include "pace/run/exit_code.hpp"
+#include "pace/run/rounds_watch.hpp"
 #include "pace/run/run_context.hpp"
 #include "pace/runner/torch_environment.hpp"
 #include "pace/version.hpp"
@@ -202,7 +203,7 @@ class PythonComparison {
     raised_->exceptions.clear();
     raised_->interrupt = {};
     raised_->compiled.clear();
-    const RoundsWatch watch(*raised_);
+    const RoundsWatch watch(raised_->in_rounds);
     const Threads with(threads);
     Result result = comparison_.run();
     if (raised_->interrupt) {

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import pathlib
 import sys
-from typing import Any
 
 import pace
+from pace import named
 
 
 def main(words: list[str] | None = None) -> int:
@@ -43,19 +41,14 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--json", metavar="FILE", help="writes the result, as pace's tools read it")
     try:
         return _run(parser.parse_args(words))
-    except (pace.Error, _Unusable) as error:
+    except (pace.Error, named.Unusable) as error:
         print(f"pace: {error}", file=sys.stderr)
         return 1
 
 
-class _Unusable(Exception):
-    """A file, or a name in it, that cannot be used."""
-
-
 def _run(line: argparse.Namespace) -> int:
-    modules: dict[str, Any] = {}
-    baseline = _find(line.baseline, modules)
-    args, kwargs = _arguments(line.inputs, _find(line.inputs, modules), line.device)
+    baseline = named.function(*_split(line.baseline))
+    args, kwargs = named.arguments(*_split(line.inputs), line.device)
     comparison = pace.compare(line.baseline.rpartition("/")[2], *args, **kwargs)
     comparison.baseline(_name(line.baseline), baseline)
     names = {_name(line.baseline)}
@@ -64,7 +57,7 @@ def _run(line: argparse.Namespace) -> int:
         while name in names:
             name += "'"
         names.add(name)
-        comparison.candidate(name, _find(candidate, modules))
+        comparison.candidate(name, named.function(*_split(candidate)))
     options = {"clock": line.clock} if line.clock else {}
     comparison.options(budget=line.budget, audit=line.audit, threads=line.threads, **options)
     tolerances = {name: value for name, value in (("rtol", line.rtol), ("atol", line.atol)) if value is not None}
@@ -92,45 +85,11 @@ def _name(place: str) -> str:
     return place.rpartition(":")[2]
 
 
-def _find(place: str, modules: dict[str, Any]) -> Any:
-    """The value that FILE.py:NAME names. Each file is run once."""
+def _split(place: str) -> tuple[str, str]:
     path, colon, name = place.rpartition(":")
     if not colon or not path.endswith(".py") or not name.isidentifier():
-        raise _Unusable(f"'{place}'; expected FILE.py:NAME")
-    if path not in modules:
-        file = pathlib.Path(path).resolve()
-        if not file.is_file():
-            raise _Unusable(f"{path}: there is no such file")
-        spec = importlib.util.spec_from_file_location(file.stem, file)
-        module = importlib.util.module_from_spec(spec)
-        # So that its own imports, and what compiles its functions, find it by its name.
-        sys.path.insert(0, str(file.parent))
-        sys.modules.setdefault(file.stem, module)
-        try:
-            spec.loader.exec_module(module)
-        except Exception as error:
-            raise _Unusable(f"{path}: cannot be run: {type(error).__name__}: {error}") from error
-        modules[path] = module
-    if not hasattr(modules[path], name):
-        raise _Unusable(f"{path}: has no '{name}'")
-    return getattr(modules[path], name)
-
-
-def _arguments(place: str, made: Any, device: str | None) -> tuple[tuple, dict[str, Any]]:
-    """Positional and named arguments."""
-    import torch
-    from torch.utils import _pytree as pytree
-
-    if callable(made):
-        try:
-            made = made()
-        except Exception as error:
-            raise _Unusable(f"{place}: raised {type(error).__name__}: {error}") from error
-    if device is not None:
-        made = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), made)
-    if isinstance(made, dict):
-        return (), made
-    return (tuple(made), {}) if isinstance(made, (tuple, list)) else ((made,), {})
+        raise named.Unusable(f"'{place}'; expected FILE.py:NAME")
+    return path, name
 
 
 if __name__ == "__main__":

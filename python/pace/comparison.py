@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, Callable
-
 
 from pace._native import native
 from pace.compilation import noting_compilation, tuned_configurations
+from pace.named import why_not
 from pace.operands import Arguments
 from pace.result import Result
 
@@ -166,14 +165,8 @@ class Comparison:
         return Result(made, self._native.exceptions())
 
     def _checked(self, name: str, function: Callable) -> Callable:
-        """Refuses a function that is not callable."""
-        if not callable(function):
-            raise native.Error(f"'{name}': a {type(function).__qualname__} is no function; expected a callable")
-        for of in (function, getattr(function, "forward", None), getattr(type(function), "__call__", None)):
-            if inspect.iscoroutinefunction(of) or inspect.isasyncgenfunction(of):
-                raise native.Error(f"'{name}': an async function returns before it computes; expected an ordinary one")
-            if inspect.isgeneratorfunction(of):
-                raise native.Error(
-                    f"'{name}': a generator computes only when it is read; expected an ordinary function")
+        """Refuses what cannot be compared as a function."""
+        if why := why_not(function):
+            raise native.Error(f"'{name}': {why}")
         self._functions[name] = function
         return function

@@ -22,6 +22,7 @@
 
 #include "benches/files/loaders/content.hpp"
 #include "benches/files/loaders/input_text.hpp"
+#include "benches/files/loaders/python.hpp"
 #include "benches/files/loaders/sweep.hpp"
 #include "benches/files/loaders/whole_weights.hpp"
 #include "benches/text/beginning.hpp"
@@ -40,6 +41,8 @@ struct Case {
   std::string description = {};
   /// The file of tensors; empty: `text` is made into tensors.
   std::string file = {};
+  /// The name of the inputs in a Python file; empty: `file` is none.
+  std::string python = {};
   InputText text = {};
 };
 
@@ -217,10 +220,27 @@ inline void add_text(const Line& line, const InputOptions& options, std::vector<
   }
 }
 
+/// `FILE.py:NAME`, apart; none: `inputs` is no such text, or a file has all of it as its name.
+[[nodiscard]] inline std::optional<std::pair<std::string, std::string>> python_place(const std::string& inputs) {
+  const auto colon = inputs.rfind(':');
+  const std::string path = inputs.substr(0, colon);
+  if (inputs.starts_with('(') || !is_python_path(path) || std::filesystem::is_directory(path)) return std::nullopt;
+  if (colon == std::string::npos) return std::pair(path, std::string());
+  if (std::filesystem::exists(inputs)) return std::nullopt;
+  return std::pair(path, inputs.substr(colon + 1));
+}
+
 inline void add_file(const std::string& path, const std::string& stem, const InputOptions& options,
                      std::vector<Case>& cases, std::set<std::string>& used) {
   if (path.starts_with("T(") && !std::filesystem::exists(path))
     throw InputError({path}, "no such file; expected a tuple where this is text: (" + path + ",)");
+  if (auto place = python_place(path)) {
+    auto& [file, name] = *place;
+    (void)Content(file);
+    require_python_name(file, name);
+    cases.push_back({.name = name, .description = path, .file = std::move(file), .python = std::move(name)});
+    return;
+  }
   const Content content(path);
   if (content.is_archive() || content.is_pickle() || content.is_elf()) {
     cases.push_back({.name = stem, .description = path, .file = path});
@@ -234,6 +254,7 @@ inline void add_file(const std::string& path, const std::string& stem, const Inp
 /// The files that `inputs` names: none if it is text, the files of a folder in their order, or the file itself.
 [[nodiscard]] inline std::vector<std::string> files_of_inputs(const std::string& inputs) {
   if (inputs.starts_with('(')) return {};
+  if (auto place = detail::python_place(inputs)) return {std::move(place->first)};
   if (!std::filesystem::is_directory(inputs)) return {inputs};
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::directory_iterator(inputs))
@@ -272,8 +293,8 @@ template <class Warn>
   return cases;
 }
 
-/// The inputs of a case for an InputCheck: a file's as they are, a text's without values and memory. Throws InputError
-/// or Unsupported.
+/// The inputs of a case for an InputCheck: a file's as they are, a text's without values and memory. Not for those of a
+/// Python file, which would run it. Throws InputError or Unsupported.
 [[nodiscard]] inline CallInputs inputs_to_check(const Case& one) {
   if (!one.file.empty()) return CallInputs(detail::read_tensors(one.file));
   inputs::GenerateOptions options;
@@ -293,6 +314,7 @@ template <class Warn>
 [[nodiscard]] inline CallInputs make_inputs(const Case& one, std::optional<c10::Device> device, std::uint64_t seed,
                                             std::size_t copies) {
   if (one.file.empty()) return CallInputs(make_inputs(one.text, device.value_or(c10::kCPU), seed, copies));
+  if (!one.python.empty()) return CallInputs(python_inputs(one.file, one.python), device);
   return CallInputs(detail::read_tensors(one.file), device);
 }
 

@@ -8,6 +8,7 @@
 #include "benches/files/loaders/kernel.hpp"
 #include "benches/files/loaders/loader.hpp"
 #include "benches/files/loaders/package.hpp"
+#include "benches/files/loaders/python.hpp"
 #include "benches/files/loaders/torchscript.hpp"
 #include "pace/base/error.hpp"
 
@@ -19,7 +20,8 @@ namespace pace::benches::loaders {
   static const ExportedLoader exported;
   static const PackageLoader package;
   static const KernelLoader kernel;
-  static const std::array<const Loader*, 4> all = {&torchscript, &exported, &package, &kernel};
+  static const PythonLoader python;
+  static const std::array<const Loader*, 5> all = {&torchscript, &exported, &package, &kernel, &python};
   std::string names;
   for (const Loader* loader : all) {
     if (loader->recognises(content)) return *loader;

@@ -47,7 +47,7 @@ class CodeInFiles {
   }
   /// Looks into the files of `--inputs`: a file, a folder, or text, which holds none.
   void look_into_inputs(const std::string& inputs) {
-    for (const auto& path : files_of_inputs(inputs)) look_into_tensors(path);
+    for (const auto& path : files_of_inputs(inputs)) is_python_path(path) ? look_into(path) : look_into_tensors(path);
   }
 
   /// Throws InputError, which lists the files, unless there are none.

@@ -1,0 +1,99 @@
+"""Functions and arguments of Python files, by FILE.py:NAME. The command lines share it; it imports nothing of pace."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import pathlib
+import sys
+import traceback
+from typing import Any, Callable
+
+
+class Unusable(Exception):
+    """A file, or a name in it, that cannot be used. The text says which, and why."""
+
+
+_modules: dict[pathlib.Path, Any] = {}
+
+
+def find(path: str, name: str) -> Any:
+    """The value `name` of a file, which is run once. Raises Unusable."""
+    file = pathlib.Path(path).resolve()
+    if file not in _modules:
+        _modules[file] = _run(path, file)
+    module = _modules[file]
+    if not hasattr(module, name):
+        others = [each for each, value in vars(module).items()
+                  if callable(value) and getattr(value, "__module__", None) == module.__name__]
+        raise Unusable(f"{path}: has no '{name}'" + (f"; it has: {', '.join(others)}" if others else ""))
+    return getattr(module, name)
+
+
+def _run(path: str, file: pathlib.Path) -> Any:
+    if not file.is_file():
+        raise Unusable(f"{path}: there is no such file")
+    spec = importlib.util.spec_from_file_location(file.stem, file)
+    module = importlib.util.module_from_spec(spec)
+    # So that its own imports, and what compiles its functions, find it by its name.
+    sys.path.insert(0, str(file.parent))
+    sys.modules.setdefault(file.stem, module)
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        raise Unusable(f"{path}: cannot be run: {_described(error, file)}") from error
+    return module
+
+
+def _described(error: BaseException, file: pathlib.Path) -> str:
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if isinstance(error, SyntaxError):
+        return text
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(file)]
+    return f"{text} (line {lines[-1]})" if lines else text
+
+
+def function(path: str, name: str) -> Callable:
+    """A function of a file that can be compared. Raises Unusable."""
+    made = find(path, name)
+    if why := why_not(made):
+        raise Unusable(f"{path}:{name}: {why}")
+    return made
+
+
+def why_not(made: Any) -> str:
+    """Why something cannot be compared as a function; empty: it can."""
+    if not callable(made):
+        return f"a {type(made).__qualname__} is no function; expected a callable"
+    for of in (made, getattr(made, "forward", None), getattr(type(made), "__call__", None)):
+        if inspect.iscoroutinefunction(of) or inspect.isasyncgenfunction(of):
+            return "an async function returns before it computes; expected an ordinary one"
+        if inspect.isgeneratorfunction(of):
+            return "a generator computes only when it is read; expected an ordinary function"
+    return ""
+
+
+def arguments(path: str, name: str, device: str | None = None) -> tuple[tuple, dict[str, Any]]:
+    """The positional and named arguments that `name` holds or returns, moved to `device`. Raises Unusable."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    made = find(path, name)
+    place = f"{path}:{name}"
+    if callable(made):
+        if (why := why_not(made)) or inspect.isclass(made):
+            raise Unusable(f"{place}: {why or 'a class is no value'}")
+        try:
+            made = made()
+        except (Exception, SystemExit) as error:
+            raise Unusable(f"{place}: {_described(error, pathlib.Path(path).resolve())}") from error
+    if made is None or inspect.isgenerator(made) or inspect.iscoroutine(made):
+        raise Unusable(f"{place}: holds or returns {'None' if made is None else f'a {type(made).__qualname__}'}; expected "
+                       "a tuple of arguments, a dict of named ones, a single value, or a function that returns one")
+    if device is not None:
+        made = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), made)
+    if isinstance(made, dict):
+        if not all(isinstance(key, str) for key in made):
+            raise Unusable(f"{place}: is a dict with a key that is no string; expected the names of arguments")
+        return (), made
+    return (tuple(made), {}) if type(made) in (tuple, list) else ((made,), {})

@@ -1,0 +1,87 @@
+"""Functions of a file for tests: right ones, and each fault that a function or inputs can have."""
+
+import torch
+
+calls = 0
+
+
+def eager(x):
+    return torch.softmax(x, -1)
+
+
+def steps(x):
+    e = (x - x.amax(-1, keepdim=True)).exp()
+    return e / e.sum(-1, keepdim=True)
+
+
+def with_gradient(x):
+    leaf = x.detach().requires_grad_(True)
+    torch.softmax(leaf, -1).sum().backward()
+    return torch.softmax(x, -1), leaf.grad
+
+
+def nested(x, weights, *, scale=None):
+    return x * weights["a"] + weights["b"][1] * scale
+
+
+def wrong(x):
+    return torch.softmax(x, -1) * 1.01
+
+
+def nothing(x):
+    pass
+
+
+def third(x):
+    global calls
+    calls += 1
+    if calls == 3:
+        raise ValueError("no third call")
+    return torch.softmax(x, -1)
+
+
+def counting(x):
+    global calls
+    calls += 1
+    return torch.softmax(x, -1) + calls
+
+
+def random(x):
+    return torch.rand_like(x)
+
+
+def generator(x):
+    yield x
+
+
+async def later(x):
+    return x
+
+
+def ends(x):
+    raise SystemExit(0)
+
+
+compiled = torch.compile(lambda x, name: torch.softmax(x, -1) if name != "none" else x, backend="eager")
+torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1_000_000
+
+
+def compiled_anew(x):
+    global calls
+    calls += 1
+    return compiled(x, str(calls))
+
+
+single = torch.randn(16, 32)
+several = (single,)
+named = {"x": single}
+of_nested = {"x": single, "weights": {"a": torch.randn(32), "b": [1, 2.5]}, "scale": 3}
+empty = None
+
+
+def made():
+    return (single,)
+
+
+def unmade():
+    raise ValueError("no inputs today")
