@@ -11,6 +11,7 @@
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
+#include "pace/base/spelling.hpp"
 
 namespace {
 
@@ -111,6 +112,25 @@ TEST_CASE("what pace has not written holds no remedy, whatever it looks like") {
   CHECK(parts.why == "no kernel; try:\u00A0float32; try:\u00A0a GPU");
   CHECK(parts.remedy.empty());
   CHECK(pace::message_of(pace::Error(own)) == own);
+}
+
+TEST_CASE("options are written as the user of the process writes them") {
+  using pace::check_text, pace::declaration_text, pace::option_text, pace::program_option_text;
+  CHECK(option_text("max-rounds") == "--max-rounds");
+  CHECK(option_text("budget", "2.5") == "--budget 2.5");
+  CHECK(declaration_text(".captures()", "--captures") == ".captures() (//benches/files: --captures)");
+  CHECK(check_text("rtol", "rtol=...") == "check::CheckOptions::rtol");
+  CHECK(program_option_text("--processes 12") == "--processes 12");
+  const struct Python {
+    Python() { pace::spelling() = pace::Spelling::python; }
+    ~Python() { pace::spelling() = pace::Spelling::cpp; }
+  } python;
+  CHECK(option_text("max-rounds") == "options(max_rounds=...)");
+  CHECK(option_text("budget", "2.5") == "options(budget=2.5)");
+  CHECK(option_text("audit", "off") == "options(audit=\"off\")");
+  CHECK(declaration_text(".captures()", "--captures") == ".captures()");
+  CHECK(check_text("rtol", "rtol=...") == "check(rtol=...)");
+  CHECK(program_option_text("--processes 12") == "--processes 12 of //benches/files");
 }
 
 }  // namespace

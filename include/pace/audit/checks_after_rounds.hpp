@@ -15,6 +15,7 @@
 #include "pace/audit/speed_on_unseen_values.hpp"
 #include "pace/audit/unseen_tensors.hpp"
 #include "pace/base/format.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
@@ -65,7 +66,7 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
     context_.leave_out(index,
                        "further after the rounds, since " + format_significant(copies) +
                            " copies of its operands would not fit into memory",
-                       "give it more memory, or choose --audit standard");
+                       "give it more memory, or choose " + option_text("audit", "standard"));
     return {};
   }
   // Others may leave no memory once, and the baseline need not take every draw.
@@ -85,10 +86,14 @@ inline std::string ChecksAfterRounds::find_fault(std::size_t index, Outcome& out
       context_.leave_out(index,
                          "for everything after the rounds, since " +
                              std::string(thrown.by_baseline ? "the baseline threw: " : "") + thrown.message,
-                         thrown.out_of_memory ? "give it more memory"
-                                              : "if the baseline takes few values, declare which ones it may be given "
-                                                "(check::CheckOptions::unseen_values, .renew_each_round(function) in "
-                                                "C++; --audit standard on a command line)");
+                         thrown.out_of_memory
+                             ? "give it more memory"
+                             : "if the baseline takes few values, declare which ones it may be given (" +
+                                   spelled("check::CheckOptions::unseen_values, "
+                                           ".renew_each_round(function) in C++; --audit standard on a "
+                                           "command line",
+                                           "check(unseen_values=...), .renew_each_round(function)") +
+                                   ')');
     }
   }
   return {};

@@ -17,6 +17,7 @@
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
 #include "pace/base/random.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/check/restore.hpp"
 #include "pace/check/tolerance.hpp"
 #include "pace/measure/audit_schedule.hpp"
@@ -145,7 +146,8 @@ struct AuditContext {
   }
   [[nodiscard]] static std::string keeps_hint() {
     return "; try: declare an operand that stays the same between calls where the code is used, such as packed "
-           "weights, counted from 0: .constant(operand) (//benches/files: --constant OPERAND)";
+           "weights, counted from 0: " +
+           declaration_text(".constant(operand)", "--constant OPERAND");
   }
   [[nodiscard]] std::string note_on_kept_operands(const Implementation& implementation,
                                                   const std::vector<std::size_t>& kept) const {
@@ -188,7 +190,7 @@ struct AuditContext {
   /// The same for a check whose shortest form takes too long, `needed`.
   void leave_out_too_long(std::size_t index, const std::string& what, Nanoseconds needed) {
     if (needed > short_time_by_budget())
-      leave_out(index, what + ", since that would take too long", "measure longer (--budget)");
+      leave_out(index, what + ", since that would take too long", "measure longer (" + option_text("budget") + ')');
     else
       leave_out(index, what + ", since too little time was left for that", more_time());
   }

@@ -91,7 +91,7 @@ class TrafficProbe {
   [[nodiscard]] c10::IValue call_now() {
     reset_random_state(seed_);
     const UnseenValuesInUse in_use("pace changed single values of operands, to find what a call must read and write",
-                                   remedy_for_drawn_values);
+                                   remedy_for_drawn_values());
     return baseline_.call(0);
   }
 

@@ -12,6 +12,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/audit/context.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/subject/write_values.hpp"
 #include "pace/verify/observed_call.hpp"
@@ -48,8 +49,8 @@ inline void add_shared_outputs(const c10::IValue& kept, const c10::IValue& later
     if (!baseline.contains(each))
       return "a later call overwrites output tensor " + std::to_string(each) +
              ": it returns memory that it uses again, and the baseline's output stays; try: if each output is read "
-             "before the next call where the code is used, declare that: .reuses_outputs() (on a command line: "
-             "--reuses-outputs)";
+             "before the next call where the code is used, declare that: .reuses_outputs()" +
+             spelled(" (on a command line: --reuses-outputs)", "");
   return {};
 }
 

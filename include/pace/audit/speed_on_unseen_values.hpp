@@ -15,6 +15,7 @@
 #include "pace/audit/unseen_ratios.hpp"
 #include "pace/audit/unseen_samples.hpp"
 #include "pace/base/format.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/gate/excess.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/implementation.hpp"
@@ -54,8 +55,10 @@ inline std::string SpeedOnUnseenValues::find_fault(Implementation& implementatio
       context_.leave_out(implementation.index,
                          "whether it keeps answers from call to call, since the baseline takes no values of its "
                          "operands but those given",
-                         "if these are the only valid ones, declare that: check::CheckOptions::unseen_values = none in "
-                         "C++, --audit standard on a command line");
+                         "if these are the only valid ones, declare that: " +
+                             spelled("check::CheckOptions::unseen_values = none in C++, --audit standard on a command "
+                                     "line",
+                                     "check(unseen_values=\"none\")"));
     return {};
   }
   if (!(context_.in_rounds.speedups.at(implementation.index) > 0)) return {};

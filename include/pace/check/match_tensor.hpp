@@ -8,6 +8,7 @@
 #include <cstring>
 #include <string>
 
+#include "pace/base/spelling.hpp"
 #include "pace/check/allclose.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/declared.hpp"
@@ -223,9 +224,9 @@ struct TensorVerdict {
   const auto& found = verdict.closeness;
   if (!found.close && !options.rtol && !options.atol && found.allowed > 0 &&
       found.abs_error <= most_by_rounding * found.allowed)
-    verdict.problem +=
-        "; try: if that is rounding, as of a longer sum, state check::CheckOptions::reduction_length or atol "
-        "(//benches/files: --atol)";
+    verdict.problem += "; try: if that is rounding, as of a longer sum, state " +
+                       spelled("check::CheckOptions::reduction_length or atol (//benches/files: --atol)",
+                               "check(reduction_length=...) or check(atol=...)");
   return verdict;
 }
 

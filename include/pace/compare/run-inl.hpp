@@ -39,6 +39,7 @@
 #include "pace/verify/no_audit.hpp"
 #ifndef PACE_NO_AUDIT
 #include "pace/audit/audit.hpp"
+#include "pace/base/spelling.hpp"
 #endif
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/comparison_clock.hpp"
@@ -90,7 +91,8 @@ namespace pace::detail {
     for (const auto& each : plan.stated)
       if (clock.modes() != nullptr && each.expectation.taken_on() == gate::TakenOn::device)
         throw Error("comparison '" + plan.name + "': expects a " + each.expectation.describe() +
-                    " on the device, but --clock host chooses the time of the host; expected another clock");
+                    " on the device, but " + option_text("clock", "host") +
+                    " chooses the time of the host; expected another clock");
     return plan.stated;
   }
   return gate::share_among_clocks(plan.stated, /*guards_of_both=*/chosen == ClockChoice::automatic);

@@ -9,6 +9,7 @@
 
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/base/units.hpp"
 #include "pace/gate/demand.hpp"
 #include "pace/result/gate_context.hpp"
@@ -135,24 +136,26 @@ struct Ground {
   if (!context.disturbance.empty() && !(stands && judgement.verdict == Verdict::failed)) {
     auto disturbed = Objection::of(Severity::impossible, context.disturbance);
     if (disturbed.remedy.empty())
-      disturbed.remedy = "measure again when the machine is quieter (--max-interference sets the limit)";
+      disturbed.remedy =
+          "measure again when the machine is quieter (" + option_text("max-interference") + " sets the limit)";
     return made(Verdict::undecided, ", on which no verdict may rest", disturbed);
   }
   if (const auto* const found = context.find(Severity::too_brief))
     return made(Verdict::undecided, ", on which no verdict may rest yet", *found);
   if (!unseen.at_best.empty() && judgement.verdict != Verdict::failed)
-    return made(
-        Verdict::failed, ", but on unseen values " + unseen.at_best + ", which does not meet " + demand.limit_text(),
-        {.why = "either it keeps something from call to call, or the code or the processor know the values of "
-                "the rounds",
-         .remedy = "if it derives something from an operand that stays the same where the code is used, "
-                   "declare that operand, counted from 0: .constant(operand) (//benches/files: --constant OPERAND); "
-                   "if it is made for values of a kind, let each round have others of that kind: "
-                   ".renew_each_round(function)"});
+    return made(Verdict::failed,
+                ", but on unseen values " + unseen.at_best + ", which does not meet " + demand.limit_text(),
+                {.why = "either it keeps something from call to call, or the code or the processor know the values of "
+                        "the rounds",
+                 .remedy = "if it derives something from an operand that stays the same where the code is used, "
+                           "declare that operand, counted from 0: " +
+                           declaration_text(".constant(operand)", "--constant OPERAND") +
+                           "; if it is made for values of a kind, let each round have others of that kind: "
+                           ".renew_each_round(function)"});
   const auto* const unchecked = context.find(Severity::unchecked);
   if (unseen.doubtful && judgement.verdict == Verdict::passed) {
     const Objection few{.why = "the samples there are too few or too different",
-                        .remedy = "measure longer (--budget), or on a quieter machine"};
+                        .remedy = "measure longer (" + option_text("budget") + "), or on a quieter machine"};
     return made(Verdict::undecided, ", which is not so by the median on unseen values",
                 unchecked != nullptr ? *unchecked : few);
   }
@@ -217,8 +220,9 @@ inline void finish_message(MessageParts said, const Demand& demand, double centr
         "",
         "within " + format_percent(apart) +
             " of the limit. Processes of one program may differ by that, so this verdict is about this process",
-        judgement.speed && !demand.of_tails_alone() ? "--processes 12, which judges up to 12 processes together"
-                                                    : "a limit that is farther away"};
+        judgement.speed && !demand.of_tails_alone()
+            ? program_option_text("--processes 12") + ", which judges up to 12 processes together"
+            : "a limit that is farther away"};
     judgement.near_limit = near.why + "; try: " + near.remedy;
     said.add_why(near.why);
     said.add_remedy(near.remedy);

@@ -10,6 +10,7 @@
 #include <numbers>
 
 #include "pace/base/format.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/result/options.hpp"
 #include "pace/stats/sample_number.hpp"
 
@@ -55,11 +56,13 @@ PACE_INLINE void add_forecast(const Forecast& forecast, const Evidence& evidence
   // A fifth more than the mean, so that it probably suffices.
   const double cycles = 1.2 * (static_cast<double>(evidence.observations) + forecast.more);
   if (cycles * rounds > static_cast<double>(most_rounds))
-    return message.add_why(more + at_noise + ", more than --max-rounds allows (" + std::to_string(most_rounds) + ')');
+    return message.add_why(more + at_noise + ", more than " + option_text("max-rounds") + " allows (" +
+                           std::to_string(most_rounds) + ')');
   if (context.cycle.count() <= 0) return message.add_remedy(more + ", which" + at_noise);
   std::string options =
-      "--budget " + format_significant(std::chrono::duration<double>(cycles * context.cycle).count(), 2);
-  if (cycles * rounds > static_cast<double>(Options().max_rounds)) options += " --max-rounds " + whole(cycles * rounds);
+      option_text("budget", format_significant(std::chrono::duration<double>(cycles * context.cycle).count(), 2));
+  if (cycles * rounds > static_cast<double>(Options().max_rounds))
+    options += ' ' + option_text("max-rounds", whole(cycles * rounds));
   message.add_remedy(options + ", since " + more + " (" + format_time(forecast.more * context.cycle) + ')' + at_noise);
 }
 

@@ -13,6 +13,7 @@
 
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/gate/conclude.hpp"
 #include "pace/gate/excess.hpp"
 #include "pace/gate/forecast.hpp"
@@ -102,7 +103,7 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
       few.why = "the rounds ended early: " + cut->why;
       few.remedy = cut->remedy;
     } else {
-      few.remedy = "a longer budget (--budget)";
+      few.remedy = "a longer budget (" + option_text("budget") + ')';
     }
     judgement.message = few.text();
     // Without any figures, nothing is let through quietly.
@@ -118,7 +119,7 @@ PACE_INLINE Judgement judge_summary(const Demand& demand, const ImplementationRe
   const auto figures = detail::figures_of(demand, centre, *interval);
   MessageParts open{", which holds " + demand.limit_text()};
   if (demand.closes_when_undecided())
-    open.remedy = std::string("measure longer (--budget), or on a quieter machine, or ") +
+    open.remedy = "measure longer (" + option_text("budget") + "), or on a quieter machine, or " +
                   (demand.burden == Burden::claim && !time ? "claim less" : "allow more");
   const std::string text = own + figures.centre + detail::by_clock(row.context) + ' ' + figures.interval + " at " +
                            format_percent(interval->confidence);
@@ -149,7 +150,7 @@ namespace detail {
                            by_clock(context);
   MessageParts open{
       ", and nothing proves on which side of " + demand.limit_text() + " it lies (" + levels + "; " + cycles + ')', "",
-      "measure longer (--budget, --max-rounds)"};
+      "measure longer (" + option_text("budget") + ", " + option_text("max-rounds") + ')'};
   const double centre = -std::log(*evidence.tail);
   auto said = conclude(judgement, demand, context, text, " (" + levels + "; " + cycles + ")", std::move(open),
                        {.shown = false, .on_unseen_values = on_unseen_values(demand, context, centre)});
@@ -212,7 +213,8 @@ struct Weighed {
         "the figures changed while they were taken", "measure on a quieter machine"};
   if (evidence.p_above_by_interval <= pass_level && evidence.p_slower <= suspicion)
     return {"; the median is proven to lie at or below " + demand.limit_text() + weighed.how(),
-            "the mean looks slower, which is not proven", "measure longer (--budget, --max-rounds)"};
+            "the mean looks slower, which is not proven",
+            "measure longer (" + option_text("budget") + ", " + option_text("max-rounds") + ')'};
   if (evidence.skewed) {
     const auto centre = stats::centre_of_scores(observations, demand.assumption());
     return {", which holds " + demand.limit_text() + weighed.how(),

@@ -17,6 +17,7 @@
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/isolate/answers.hpp"
 #include "pace/isolate/clock.hpp"
 #include "pace/isolate/process.hpp"
@@ -57,7 +58,7 @@ namespace pace::detail {
 /// Throws Error for what separate processes do not support, and says what was expected.
 inline void refuse_for_sides(timing::Clock& clock, const ComparisonPlan& plan) {
   const auto refuse = [&](const std::string& what) {
-    throw Error("comparison '" + plan.name + "': --isolate sides: " + what);
+    throw Error("comparison '" + plan.name + "': " + option_text("isolate", "sides") + ": " + what);
   };
   if (clock.modes() != nullptr)
     refuse("its calls are timed by the " + clock.name() + " clock of a device; expected calls on the CPU");
@@ -264,8 +265,8 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
 inline constexpr double largest_handshake_share = 0.01;
 
 [[nodiscard]] inline std::string note_on_sides(Nanoseconds handshake, const Samples& samples) {
-  std::string note = "Each implementation ran in a process of its own (--isolate sides). Each sample includes " +
-                     format_time(handshake) + " to start it and to report its end";
+  std::string note = "Each implementation ran in a process of its own (" + option_text("isolate", "sides") +
+                     "). Each sample includes " + format_time(handshake) + " to start it and to report its end";
   Nanoseconds shortest(std::numeric_limits<double>::infinity());
   for (std::size_t place = 0; place < samples.timed.size(); ++place) {
     std::vector<double> times;
@@ -278,8 +279,9 @@ inline constexpr double largest_handshake_share = 0.01;
     note += ": " + format_percent(handshake / shortest) +
             " of the fastest one's, so that speed-ups may look nearer to 1 than they are";
   return note +
-         ". Memory lies differently in each process, so that identical code differs by some tenths of a percent; try: "
-         "--processes 12 for a limit that close.";
+         ". Memory lies differently in each process, so that identical code differs by some tenths of a percent; "
+         "try: " +
+         program_option_text("--processes 12") + " for a limit that close.";
 }
 
 /// One pass over the remaining sides, as Passes::next() within one process.

@@ -7,6 +7,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include "pace/base/spelling.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/judge/memory_limits.hpp"
 #include "pace/measure/gated_rounds.hpp"
@@ -28,8 +29,9 @@ inline void note_hidden_inputs(const ComparisonPlan& plan, Result& result) {
   const std::string why =
       "its functions have no operand tensors that pace could give unseen values, so that cached results would not be "
       "found";
-  const std::string remedy =
-      "pass the tensors to pace::compare(name, tensors...), or declare .captures() (//benches/files: --captures)";
+  const std::string remedy = "pass the tensors to " +
+                             spelled("pace::compare(name, tensors...)", "pace.compare(name, *tensors)") +
+                             ", or declare " + declaration_text(".captures()", "--captures");
   // A baseline alone is compared only with itself.
   const bool compared =
       std::ranges::any_of(result.implementations, [](const auto& row) { return row.checked && !row.is_baseline; });

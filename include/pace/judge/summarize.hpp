@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pace/base/format.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/gate/excess.hpp"
 #include "pace/judge/measurement.hpp"
 #include "pace/judge/memory_limits.hpp"
@@ -272,8 +273,9 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
     if (!samples.panels.empty() && result.elapsed < prepared.options.least_duration)
       context.enter({Severity::too_brief,
                      "the rounds lasted " + format_time(result.elapsed) + ", and a verdict needs " +
-                         format_time(prepared.options.least_duration) + " (--least-duration)",
-                     "let the rounds last longer (--budget, --max-rounds, --time-limit)"});
+                         format_time(prepared.options.least_duration) + " (" + option_text("least-duration") + ')',
+                     "let the rounds last longer (" + option_text("budget") + ", " + option_text("max-rounds") +
+                         spelled(", --time-limit)", ")")});
   }
 }
 

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/base/spelling.hpp"
 #include "pace/result/options.hpp"
 #include "pace/run/progress.hpp"
 #include "pace/subject/prepare.hpp"
@@ -100,7 +101,8 @@ inline void warm_all_up(timing::Clock& clock, const Prepared& prepared, Calibrat
   if (!found.reached_target && found.iterations != options.max_iterations)
     calibration.notes.push_back(
         "Samples of the fastest implementation are shorter than wanted, since the slowest one takes so much longer; "
-        "try: a larger --budget.");
+        "try: a larger " +
+        option_text("budget") + '.');
   return calibration;
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/base/spelling.hpp"
 #include "pace/measure/energy.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
@@ -75,7 +76,9 @@ struct GateMode {
             {index, failure.out_of_memory ? Outcome::out_of_memory : Outcome::refused,
              "it cannot be timed by the " + clock.name() + " clock" +
                  (automatic && !phases ? ", and gates on the others use that clock: " : ": ") + failure.message +
-                 (automatic && !phases ? "; try: --clock hot, which times all by events in the stream" : "")});
+                 (automatic && !phases
+                      ? "; try: " + option_text("clock", "hot") + ", which times all by events in the stream"
+                      : "")});
         continue;
       }
       const std::size_t baseline = prepared.participants.baseline();

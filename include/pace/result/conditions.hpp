@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pace/base/format.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/base/units.hpp"
 
 namespace pace {
@@ -161,7 +162,7 @@ inline constexpr double cores_per_thread = 1.2;
     return {};
   return "its samples used " + format_significant(side.cores()) + " CPU seconds in each second, and " +
          std::to_string(threads) + (threads == 1 ? " thread is" : " threads are") + " allowed (the baseline used " +
-         format_significant(baseline_cores) + "); try: as many threads for all (--threads)";
+         format_significant(baseline_cores) + "); try: as many threads for all (" + option_text("threads") + ')';
 }
 
 /// Returns the positions in `conditions.sides` of candidates whose own threads or child processes made the measuring

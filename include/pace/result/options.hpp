@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/base/units.hpp"
 
 namespace pace {
@@ -270,7 +271,7 @@ inline void validate(const Options& options) {
 /// Returns the options set that only affect calls on a GPU, as on a command line.
 [[nodiscard]] inline std::vector<std::string> options_for_gpu(const Options& options) {
   std::vector<std::string> found;
-  if (is_for_gpu(options.clock)) found.push_back(std::string("--clock ") + to_string(options.clock));
+  if (is_for_gpu(options.clock)) found.push_back(option_text("clock", to_string(options.clock)));
   if (options.asks_for_mode_share) found.emplace_back("--mode-share");
   if (options.energy) found.emplace_back("--energy");
   return found;

@@ -2,6 +2,9 @@
 #pragma once
 
 #include <ostream>
+#include <string>
+
+#include "pace/base/spelling.hpp"
 
 namespace pace {
 
@@ -75,7 +78,7 @@ enum class Uncompared {
 /// Prints to_string() of the value.
 inline std::ostream& operator<<(std::ostream& out, Uncompared reason) { return out << to_string(reason); }
 /// Returns the reason as the end of a sentence about outputs.
-[[nodiscard]] inline const char* describe(Uncompared reason) {
+[[nodiscard]] inline std::string describe(Uncompared reason) {
   switch (reason) {
     case Uncompared::varies:
       return "the baseline does not repeat itself";
@@ -87,7 +90,8 @@ inline std::ostream& operator<<(std::ostream& out, Uncompared reason) { return o
       return "they have no elements, or are NaN throughout";
     case Uncompared::no_output:
       return "nothing is returned, and no operand tensor that is compared is written to; try: return the outputs, "
-             "write it to an operand tensor, or declare that nothing is compared (check::CheckOptions::Method::none)";
+             "write it to an operand tensor, or declare that nothing is compared (" +
+             check_text("Method::none", "method=\"none\"") + ')';
   }
   return "?";
 }

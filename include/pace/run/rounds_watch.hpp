@@ -11,6 +11,7 @@ namespace pace {
 /// While it exists, `in_rounds` tells whether the rounds of a comparison run. Displays show what they did before.
 class RoundsWatch final : public Progress {
  public:
+  /// `in_rounds`: set from now on, until this object ends.
   explicit RoundsWatch(bool& in_rounds) : in_rounds_(in_rounds), before_(progress()) { progress() = this; }
   ~RoundsWatch() override {
     progress() = before_;

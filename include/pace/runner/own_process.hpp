@@ -14,9 +14,9 @@
 
 #include "pace/base/error.hpp"
 #include "pace/os/bazel.hpp"
+#include "pace/os/beside_program.hpp"
 #include "pace/os/file_descriptor.hpp"
 #include "pace/os/process.hpp"
-#include "pace/os/beside_program.hpp"
 #include "pace/os/unfinished.hpp"
 #include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"

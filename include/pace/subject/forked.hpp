@@ -13,6 +13,7 @@
 
 #include <ATen/detail/CUDAHooksInterface.h>
 
+#include "pace/base/spelling.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/run/run_context.hpp"
 #include "pace/subject/background.hpp"
@@ -30,10 +31,11 @@ namespace pace::detail {
   if (const std::size_t all = threads_in("/proc/self/task").size(); all > 1)
     return "this process has " + std::to_string(all - 1) + (all > 2 ? " other threads" : " other thread") +
            ", such as a pool of OpenMP's, for which a copy of it would wait for ever; expected none before the first "
-           "call of an implementation";
+           "call of an implementation" +
+           spelled("", "; try: OPENBLAS_NUM_THREADS=1 in the environment, without which NumPy has a pool");
   if (const int threads = at::get_num_threads(); threads > 1)
     return "an operator may use " + std::to_string(threads) +
-           " threads, which a copy of this process would wait for; expected one (--threads 1)";
+           " threads, which a copy of this process would wait for; expected one (" + option_text("threads", "1") + ')';
   const auto& cuda = at::detail::getCUDAHooks();
   if (!cuda.hasCUDA()) return {};
   for (c10::DeviceIndex device = 0; device < cuda.deviceCount(); ++device)

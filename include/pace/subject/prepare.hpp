@@ -14,6 +14,7 @@
 
 #include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/os/memory.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
@@ -141,8 +142,8 @@ inline void repair_all(const Prepared& prepared) {
   std::vector<std::string> remedies;
   const bool has_operands = !plan.operands->tensors().empty();
   if (has_operands && plan.options.operands != OperandPolicy::shared)
-    remedies.emplace_back("--operands shared, which copies the operands once");
-  if (plan.options.audit != Audit::off) remedies.emplace_back("--audit off");
+    remedies.emplace_back(option_text("operands", "shared") + ", which copies the operands once");
+  if (plan.options.audit != Audit::off) remedies.push_back(option_text("audit", "off"));
   if (has_operands) remedies.emplace_back("smaller operands");
   return joined(remedies, ", or ");
 }

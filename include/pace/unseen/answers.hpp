@@ -15,6 +15,7 @@
 #include <ATen/core/ivalue.h>
 
 #include "pace/base/format.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/check/chunks.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/ivalue.hpp"
@@ -38,12 +39,18 @@ namespace pace::detail {
 using AddReference = std::function<void(Expected&, const OperandSet&)>;
 
 /// Completes the remark of UnseenValuesInUse for values that are drawn.
-inline constexpr const char* remedy_for_drawn_values =
-    "choose other unseen values or none (check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a "
-    "command line), or write valid ones for each round by .renew_each_round(function)";
+[[nodiscard]] inline std::string remedy_for_drawn_values() {
+  return "choose other unseen values or none (" +
+         spelled("check::CheckOptions::unseen_values = scaled or none in C++, --audit off on a command line",
+                 "check(unseen_values=\"scaled\") or \"none\"") +
+         "), or write valid ones for each round by .renew_each_round(function)";
+}
 /// ... and for those of CheckOptions::edge_values.
-inline constexpr const char* remedy_for_edge_values =
-    "leave such values out: check::CheckOptions::edge_values = false in C++, --audit off on a command line";
+[[nodiscard]] inline std::string remedy_for_edge_values() {
+  return "leave such values out: " +
+         spelled("check::CheckOptions::edge_values = false in C++, --audit off on a command line",
+                 "check(edge_values=False)");
+}
 
 /// The baseline's outputs on unseen values; nothing if it takes none.
 struct UnseenAnswers {
@@ -59,7 +66,7 @@ struct UnseenAnswers {
   /// Whether outputs may have fewer elements than on the given values, as where sizes and counts are smaller.
   bool may_shrink = false;
   /// For UnseenValuesInUse.
-  std::string which = {}, remedy = remedy_for_drawn_values;
+  std::string which = {}, remedy = remedy_for_drawn_values();
 
   /// To be kept while calls are made on these values.
   [[nodiscard]] UnseenValuesInUse in_use() const { return {which, remedy}; }
@@ -307,8 +314,10 @@ class Answers {
       return "it returned the answer for values that had been overwritten by " + changed +
              ", so the answer was kept, not computed: " + agreement.message;
     return "it is right for the operands given, but not for " + changed + ": " + agreement.message +
-           "; try: if it relies on special operands, choose other unseen values or none "
-           "(check::CheckOptions::unseen_values in C++, --audit off on a command line)";
+           "; try: if it relies on special operands, choose other unseen values or none (" +
+           spelled("check::CheckOptions::unseen_values in C++, --audit off on a command line",
+                   "check(unseen_values=...)") +
+           ')';
   }
 
   const OperandSets& operands_;

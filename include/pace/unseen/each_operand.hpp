@@ -16,6 +16,7 @@
 
 #include "pace/base/format.hpp"
 #include "pace/base/random.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone_input.hpp"
 #include "pace/check/outputs.hpp"
@@ -297,7 +298,7 @@ class EachOperand final : public Check {
     }
     after.which =
         "pace drew those of operand tensor " + listed(change.group) + " alone (" + how_changed(change.way) + ')';
-    if (change.way != Way::draw) after.remedy = remedy_for_edge_values;
+    if (change.way != Way::draw) after.remedy = remedy_for_edge_values();
     after.may_shrink = change.way == Way::lower;
     if (!answer(after)) return std::nullopt;
     after.expected.learned = learned_for(after.expected, oracle_.expected);
@@ -352,10 +353,13 @@ class EachOperand final : public Check {
     return (stale ? "it returned the answer for values that had been overwritten where "
                   : "it is right for the operands given, but not where ") +
            where + " (" + how_changed(change.way) + "): " + agreement.message +
-           "; try: if it relies on special operands, choose other unseen values or none "
-           "(check::CheckOptions::" +
-           (change.way == Way::draw ? "unseen_values" : "unseen_values, edge_values") +
-           " in C++, --audit standard on a command line)";
+           "; try: if it relies on special operands, choose other unseen values or none (" +
+           (change.way == Way::draw
+                ? spelled("check::CheckOptions::unseen_values in C++, --audit standard on a command line",
+                          "check(unseen_values=...)")
+                : spelled("check::CheckOptions::unseen_values, edge_values in C++, --audit standard on a command line",
+                          "check(unseen_values=..., edge_values=False)")) +
+           ')';
   }
 
   [[nodiscard]] std::string how_changed(Way way) const {

@@ -22,6 +22,7 @@
 #include <ATen/ops/arange.h>
 #include <c10/core/GradMode.h>
 
+#include "pace/base/spelling.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/clone_input.hpp"
@@ -123,9 +124,10 @@ class EdgeValues final : public Check {
 
   /// Returns the fault of an implementation that is right for the values given, as text; empty if none.
   [[nodiscard]] std::string find_fault(Implementation& implementation) override {
-    const std::string hint =
-        "; try: if it relies on special operands, switch this check off "
-        "(check::CheckOptions::edge_values = false in C++, --audit off on a command line)";
+    const std::string hint = "; try: if it relies on special operands, switch this check off (" +
+                             spelled("check::CheckOptions::edge_values = false in C++, --audit off on a command line",
+                                     "check(edge_values=False)") +
+                             ')';
     for (auto& each : learned_) {
       c10::IValue output;
       try {
@@ -181,7 +183,7 @@ class EdgeValues final : public Check {
 
   [[nodiscard]] c10::IValue call(Implementation& implementation, const OperandSet& values,
                                  const std::string& description) const {
-    const UnseenValuesInUse in_use("pace tried " + description, remedy_for_edge_values);
+    const UnseenValuesInUse in_use("pace tried " + description, remedy_for_edge_values());
     write_values(values.tensors(), operands_.tensors[0]);
     reset_random_state(seed_);
     const check::PoisonedAllocations poisoned;

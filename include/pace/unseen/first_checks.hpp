@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "pace/base/random.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/base/units.hpp"
 #include "pace/check/tolerance.hpp"
 #include "pace/result/options.hpp"
@@ -95,7 +96,8 @@ class FirstChecks {
     const bool strict = options_.audit == Audit::strict;
     if (are_large(operands_.given) && (!strict || !copies_fit(clock_, prepared_, copies))) {
       notes.push_back("Edge values were not tried: that takes " + std::to_string(copies) + " copies of the operands" +
-                      (strict ? ", for which too little memory is left." : "; try: --audit strict, which tries them."));
+                      (strict ? ", for which too little memory is left."
+                              : "; try: " + option_text("audit", "strict") + ", which tries them."));
       return;
     }
     auto check = std::make_unique<EdgeValues>(oracle_, options_.seed, calls_in_a_row());

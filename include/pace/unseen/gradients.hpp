@@ -18,6 +18,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "pace/base/message_parts.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
@@ -91,9 +92,9 @@ class Gradients final : public Check {
       if (problem.empty()) problem = add_to_reason(std::move(found), " (at " + each.where + ')');
     }
     if (!problem.empty())
-      problem +=
-          "; try: if no gradients are needed, call both under c10::NoGradGuard, or switch this check off "
-          "(check::CheckOptions::check_autograd)";
+      problem += "; try: if no gradients are needed, call both under " +
+                 spelled("c10::NoGradGuard", "torch.no_grad()") + ", or switch this check off (" +
+                 check_text("check_autograd", "autograd=False") + ')';
     return problem;
   }
 
@@ -133,7 +134,7 @@ class Gradients final : public Check {
   [[nodiscard]] Taken at(Implementation& implementation, const std::vector<at::Tensor>& values,
                          const std::string& where) const {
     const UnseenValuesInUse in_use("pace took gradients at " + where,
-                                   "leave gradients out: check::CheckOptions::check_autograd = false");
+                                   "leave gradients out: " + check_text("check_autograd = false", "autograd=False"));
     operands_.restore_all(0);
     write_values(values, operands_.tensors[0]);
     std::vector<at::Tensor> outputs, factors, leaves;

@@ -13,6 +13,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 
+#include "pace/base/spelling.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
 #include "pace/check/learned_tolerance.hpp"
@@ -68,8 +69,9 @@ struct Expected {
     if (baseline[i] && !candidate[i])
       return "output tensor " + std::to_string(i) +
              " has no autograd graph (requires_grad is false), and the baseline's has one: its gradients are lost; "
-             "try: if none are needed, call both under c10::NoGradGuard, or switch this check off "
-             "(check::CheckOptions::check_autograd)";
+             "try: if none are needed, call both under " +
+             spelled("c10::NoGradGuard", "torch.no_grad()") + ", or switch this check off (" +
+             check_text("check_autograd", "autograd=False") + ')';
   return {};
 }
 
@@ -193,21 +195,22 @@ inline void enter_uncompared(Uncompared why, ImplementationResult& row) {
     }
   };
   if (agrees_by(Method::ties))
-    return "; try: declare .ties(), if equal values may be found in any order (//benches/files: --check ties)";
+    return "; try: declare " + declaration_text(".ties(), if equal values may be found in any order", "--check ties");
   if (agrees_by(Method::order_free) && !is_nearly_right(expected.output, output))
-    return "; try: declare .order_free(), if rows may come in any order (//benches/files: --check order_free)";
+    return "; try: declare " + declaration_text(".order_free(), if rows may come in any order", "--check order_free");
   if (agrees_by(Method::sign_free))
-    return "; try: declare .sign_free(), if vectors are determined up to their signs (//benches/files: --check "
-           "sign_free)";
+    return "; try: declare " +
+           declaration_text(".sign_free(), if vectors are determined up to their signs", "--check sign_free");
   if (expected.random && agrees_by(Method::random))
-    return "; try: declare .random(), if its random numbers are its own, to compare distributions (//benches/files: "
-           "--check random)";
+    return "; try: declare " +
+           declaration_text(".random(), if its random numbers are its own, to compare distributions", "--check random");
   return {};
 }
 
 [[nodiscard]] inline std::string scratch_hint(std::size_t operand) {
-  return "; try: declare .scratch(" + std::to_string(operand) +
-         "), counted from 0, if that is a workspace (//benches/files: --scratch " + std::to_string(operand) + ')';
+  return "; try: declare " +
+         declaration_text(".scratch(" + std::to_string(operand) + "), counted from 0, if that is a workspace",
+                          "--scratch " + std::to_string(operand));
 }
 
 /// The fault of an implementation that writes to an operand which the baseline leaves alone.

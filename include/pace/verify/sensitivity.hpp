@@ -19,6 +19,7 @@
 #include <ATen/ops/empty_ops.h>
 #include <c10/core/GradMode.h>
 
+#include "pace/base/spelling.hpp"
 #include "pace/check/check_options.hpp"
 #include "pace/check/clone.hpp"
 #include "pace/check/ivalue.hpp"
@@ -160,7 +161,8 @@ class Sensitivity {
     const c10::NoGradGuard no_grad;
     const UnseenValuesInUse in_use(
         "pace made some values of all operands smaller, to learn tolerances",
-        "state tolerances: check::CheckOptions::rtol and atol (//benches/files: --rtol and --atol)");
+        "state tolerances: " + spelled("check::CheckOptions::rtol and atol (//benches/files: --rtol and --atol)",
+                                       "check(rtol=..., atol=...)"));
     expected.learned.clear();
     try {
       const auto results = results_of(expected.output, expected.operands, nullptr);
