@@ -17,6 +17,7 @@
 #include <torch/version.h>
 #include <nlohmann/json.hpp>
 
+#include "pace/base/spelling.hpp"
 #include "pace/compare.hpp"
 #include "pace/expectations.hpp"
 #include "pace/options.hpp"
@@ -29,6 +30,7 @@
 #include "pace/run/rounds_watch.hpp"
 #include "pace/run/run_context.hpp"
 #include "pace/runner/torch_environment.hpp"
+#include "pace/subject/operands.hpp"
 #include "pace/version.hpp"
 #include "python/extension/arguments.hpp"
 #include "python/extension/callable.hpp"
@@ -98,11 +100,17 @@ void set_option(Options& options, const std::string& name, const py::object& val
     options.clock = named(name, value.cast<std::string>(),
                           {ClockChoice::automatic, ClockChoice::cold, ClockChoice::hot, ClockChoice::graph,
                            ClockChoice::host, ClockChoice::wall});
+  } else if (name == "isolate") {
+    options.isolate = named(name, value.cast<std::string>(), {Isolate::none, Isolate::sides});
+  } else if (name == "processes") {
+    throw Error(
+        "options(processes=...): several processes judge a whole program, and this is a part of yours; try: "
+        "//benches/files with --processes, which compares functions of Python files");
   } else {
     throw Error("there is no option '" + name +
                 "'; expected one of budget, hard_limit, least_duration, warm_up, min_sample, max_rounds, "
                 "max_iterations, confidence, alpha, beta, seed, check_seed, max_interference, controls, energy, audit, "
-                "stop, operands, clock");
+                "stop, operands, clock, isolate");
   }
 }
 
@@ -290,7 +298,9 @@ PYBIND11_MODULE(_pace, module) {
 #else
   module.attr("has_cuda") = false;
 #endif
+  spelling() = Spelling::python;
   py::register_exception<Error>(module, "Error", PyExc_ValueError);
+  module.def("describe_tensor", &detail::describe_tensor);
 
   py::class_<Expectation>(module, "Expectation")
       .def("alpha", &Expectation::alpha)

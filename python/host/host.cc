@@ -267,8 +267,8 @@ class Interpreter final : public Host {
     if (PyStatus_Exception(status) == 0) status = Py_InitializeFromConfig(&config);
     PyConfig_Clear(&config);
     if (PyStatus_Exception(status) != 0)
-      throw Unsupported("PACE_PYTHON=" + executable + ": Python does not start: " +
-                        (status.err_msg != nullptr ? status.err_msg : "no reason given"));
+      throw Unsupported("PACE_PYTHON=" + executable +
+                        ": Python does not start: " + (status.err_msg != nullptr ? status.err_msg : "no reason given"));
   }
 
   /// Begins anew, since a file may have imported torch.compile or Triton.
@@ -294,8 +294,8 @@ class Interpreter final : public Host {
 }  // namespace pace::python
 
 extern "C" [[gnu::visibility("default")]] pace::python::Host* pace_make_python_host(const std::string& executable,
-                                                                                      const std::string& package,
-                                                                                      const bool* in_rounds) {
+                                                                                    const std::string& package,
+                                                                                    const bool* in_rounds) {
   // It stays: code that Python has registered, such as operators, is called until the process ends.
   return new pace::python::Interpreter(executable, package, in_rounds);
 }

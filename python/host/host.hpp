@@ -1,4 +1,5 @@
-// Functions of Python files for a program of C++. The program loads the interpreter when it needs one (benches/files/loaders/python.hpp).
+// Functions of Python files for a program of C++. The program loads the interpreter when it needs one
+// (benches/files/loaders/python.hpp).
 #pragma once
 
 #include <memory>
@@ -57,8 +58,8 @@ class Host {
 };
 
 /// Starts the interpreter. `executable`: the Python whose packages it has. `package`: the folder python/pace.
-/// `in_rounds`: whether calls are timed at present; one that compiles then throws. Throws Unsupported if Python does not
-/// start, or has another torch than this program.
+/// `in_rounds`: whether calls are timed at present; one that compiles then throws. Throws Unsupported if Python does
+/// not start, or has another torch than this program.
 using MakeHost = Host* (*)(const std::string& executable, const std::string& package, const bool* in_rounds);
 /// The name of the function of this type in the library.
 inline constexpr const char* make_host_name = "pace_make_python_host";

@@ -56,7 +56,8 @@ class Comparison:
     def options(self, *, threads: int | None = None, **options: Any) -> Comparison:
         """Sets options of the measurement; times in seconds. `budget` 1: time of the rounds. `threads` 1: threads of an
         operator on the CPU, as torch.set_num_threads() sets them, only during run(). `audit` "standard": "off",
-        "standard" or "strict". `clock`, for a GPU: "cold", "hot", "graph" or "host". Raises pace.Error, with all names,
+        "standard" or "strict". `clock`, for a GPU: "cold", "hot", "graph" or "host". `isolate` "none": "sides" gives
+        each implementation a process of its own, on the CPU. Raises pace.Error, with all names,
         for an unknown one."""
         if threads is not None:
             if threads < 1:

@@ -88,8 +88,9 @@ def arguments(path: str, name: str, device: str | None = None) -> tuple[tuple, d
         except (Exception, SystemExit) as error:
             raise Unusable(f"{place}: {_described(error, pathlib.Path(path).resolve())}") from error
     if made is None or inspect.isgenerator(made) or inspect.iscoroutine(made):
-        raise Unusable(f"{place}: holds or returns {'None' if made is None else f'a {type(made).__qualname__}'}; expected "
-                       "a tuple of arguments, a dict of named ones, a single value, or a function that returns one")
+        found = "None" if made is None else f"a {type(made).__qualname__}"
+        raise Unusable(f"{place}: holds or returns {found}; expected a tuple of arguments, a dict of named ones, a "
+                       "single value, or a function that returns one of these")
     if device is not None:
         made = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), made)
     if isinstance(made, dict):

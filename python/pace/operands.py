@@ -8,6 +8,8 @@ from typing import Any, Sequence
 import torch
 from torch.utils import _pytree as pytree
 
+from pace._native import native
+
 
 class Arguments:
     """Positional and named arguments. Tensors may be in lists, tuples, dicts and dataclasses, however deep."""
@@ -71,18 +73,9 @@ def _put_together(value: Any) -> Any:
     return value
 
 
-_NAMES = {
-    torch.float32: "Float", torch.float64: "Double", torch.float16: "Half", torch.bfloat16: "BFloat16",
-    torch.int64: "Long", torch.int32: "Int", torch.int16: "Short", torch.int8: "Char", torch.uint8: "Byte",
-    torch.bool: "Bool",
-}
-
-
 def _describe(leaf: Any) -> str:
     if isinstance(leaf, _Maker):
         return leaf.of.__qualname__
     if not isinstance(leaf, torch.Tensor):
         return repr(leaf) if isinstance(leaf, (bool, int, float, complex, str, type(None))) else type(leaf).__qualname__
-    name = _NAMES.get(leaf.dtype, str(leaf.dtype).removeprefix("torch."))
-    text = f"{name}{list(leaf.shape)}"
-    return text if leaf.device.type == "cpu" else f"{text} on {leaf.device.type}"
+    return native.describe_tensor(leaf)

@@ -76,6 +76,36 @@ class Verdicts(unittest.TestCase):
         self.assertIn("not like this", result["mine"].message)
 
 
+class Words(unittest.TestCase):
+    def test_remedies_name_what_python_has(self):
+        result = compared(lambda x: x.mul(2)).options(least_duration=1e6).expect(pace.speedup_at_least(1.0)).run()
+        self.assertIn("options(least_duration=...)", result.message)
+        self.assertNotIn("--", result.message)
+        result = compared(lambda x: x.flip(0).mul(2)).run()
+        self.assertIn("declare .order_free(), if rows", result["mine"].message)
+        self.assertNotIn("//benches", result["mine"].message)
+
+    def test_several_processes_are_refused(self):
+        with self.assertRaisesRegex(pace.Error, r"options\(processes=...\): .*try: //benches/files with --processes"):
+            pace.compare("case").options(processes=12)
+
+    def test_the_inputs_are_described_as_in_cpp(self):
+        result = compared(lambda x, y: x.mul(2), lambda x, y: x.mul(2), torch.randn(8, 4), torch.zeros(3, 2).t()).run()
+        self.assertEqual(result.inputs, "Float[8, 4], Float[2, 3] with strides [1, 2]")
+
+    def test_a_process_for_each_side(self):
+        code = """import torch, pace
+result = (pace.compare("case", torch.randn(8, 4)).baseline("eager", lambda x: x.mul(2))
+          .candidate("mine", lambda x: x + x).candidate("ends", lambda x: __import__("os")._exit(0))
+          .options(isolate="sides", budget=0.01, least_duration=0, warm_up=0.001).run())
+print(result["mine"].outcome, result["ends"].message, result.notes)"""
+        # NumPy's pool of threads would keep the process from being copied.
+        run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                             capture_output=True, text=True, timeout=120)
+        self.assertIn("measured it ended its process with exit code 0", run.stdout, run.stderr)
+        self.assertIn('options(isolate="sides")', run.stdout)
+
+
 class Exceptions(unittest.TestCase):
     def test_what_a_candidate_raises_is_in_its_row_with_the_place(self):
         def raises(x):
