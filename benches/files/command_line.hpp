@@ -46,28 +46,30 @@ namespace detail {
 [[nodiscard]] inline args::Group compared_options(CommandLine& line) {
   using args::Option;
   using Text = const std::string&;
-  return {"Files that are compared",
-          {Option("--baseline",
-                  "the file (TorchScript, torch.export, AOTInductor, a kernel's YAML) or operator that others are "
-                  "compared with",
-                  args::text(line.baseline, "file|file:name|op:name", "a file name, FILE:NAME, or op:NAME"))
-               .once(),
-           {"--candidate", "a file or an operator that is compared with it; again for another",
-            args::each(line.candidates, "file|file:name|op:name", "a file name, FILE:NAME, or op:NAME")},
-           {"--inputs",
-            "tensors that torch.save wrote, text such as \"(T([8, 128], f32),)\", a file of such lines or of recorded "
-            "calls, or a folder of files, each a case",
-            args::text(line.inputs, "file|folder|text", "a file, a folder, or text that begins with (")},
-           {"--sweep",
-            "values for the name of a size in the text of inputs, such as batch=1:64:x2; again for another name",
-            {"name=first:last:step", "NAME=FIRST:LAST:xFACTOR, NAME=FIRST:LAST:+STEP or NAME=VALUE,VALUE",
-             [&sweeps = line.sweeps](Text text) { return sweeps.push_back(loaders::parse_sweep(text)), true; }, ""}},
-           {"--library", "a shared library that registers operators, loaded before the files; again for another",
-            args::each(line.libraries, "file", "a file name")},
-           Option::refused("--model", "it would be about every file; expected FILE:NAME for one program of an archive"),
-           {"--device", "where the inputs are: cpu, cuda or cuda:NUMBER; by default where the file of inputs says",
-            args::text(line.device, "device", "cpu, cuda or cuda:NUMBER")},
-           {"--trust", "run the code that files and libraries hold", args::flag(line.trust)}}};
+  return {
+      "Files that are compared",
+      {Option("--baseline",
+              "the file (TorchScript, torch.export, AOTInductor, a kernel's YAML), Python function (FILE.py:NAME) or "
+              "operator that others are compared with",
+              args::text(line.baseline, "file|file:name|op:name", "a file name, FILE:NAME, or op:NAME"))
+           .once(),
+       {"--candidate", "a file, a Python function or an operator that is compared with it; again for another",
+        args::each(line.candidates, "file|file:name|op:name", "a file name, FILE:NAME, or op:NAME")},
+       {"--inputs",
+        "tensors that torch.save wrote, FILE.py:NAME, text such as \"(T([8, 128], f32),)\", a file of such lines or of "
+        "recorded "
+        "calls, or a folder of files, each a case",
+        args::text(line.inputs, "file|folder|text", "a file, FILE.py:NAME, a folder, or text that begins with (")},
+       {"--sweep",
+        "values for the name of a size in the text of inputs, such as batch=1:64:x2; again for another name",
+        {"name=first:last:step", "NAME=FIRST:LAST:xFACTOR, NAME=FIRST:LAST:+STEP or NAME=VALUE,VALUE",
+         [&sweeps = line.sweeps](Text text) { return sweeps.push_back(loaders::parse_sweep(text)), true; }, ""}},
+       {"--library", "a shared library that registers operators, loaded before the files; again for another",
+        args::each(line.libraries, "file", "a file name")},
+       Option::refused("--model", "it would be about every file; expected FILE:NAME for one program of an archive"),
+       {"--device", "where the inputs are: cpu, cuda or cuda:NUMBER; by default where the file of inputs says",
+        args::text(line.device, "device", "cpu, cuda or cuda:NUMBER")},
+       {"--trust", "run the code that files and libraries hold", args::flag(line.trust)}}};
 }
 
 [[nodiscard]] inline args::Group backend_options(CommandLine& line) {

@@ -1,8 +1,10 @@
 """Functions of a file for tests: right ones, and each fault that a function or inputs can have."""
 
+import itertools
+
 import torch
 
-calls = 0
+calls_of_third, calls_of_counting, calls_of_compiled = itertools.count(1), itertools.count(), itertools.count()
 
 
 def eager(x):
@@ -33,17 +35,13 @@ def nothing(x):
 
 
 def third(x):
-    global calls
-    calls += 1
-    if calls == 3:
+    if next(calls_of_third) == 3:
         raise ValueError("no third call")
     return torch.softmax(x, -1)
 
 
 def counting(x):
-    global calls
-    calls += 1
-    return torch.softmax(x, -1) + calls
+    return torch.softmax(x, -1) + next(calls_of_counting)
 
 
 def random(x):
@@ -67,9 +65,7 @@ torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompil
 
 
 def compiled_anew(x):
-    global calls
-    calls += 1
-    return compiled(x, str(calls))
+    return compiled(x, str(next(calls_of_compiled)))
 
 
 single = torch.randn(16, 32)

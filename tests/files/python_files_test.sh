@@ -16,13 +16,6 @@ compares() {
 }
 shows() { [[ $text == *"$(tr -d ' \n' <<<"$1")"* ]] || complain "no message: $1"; }
 refuses() { ends_with 1; shows "$1"; [[ $output != *measured* ]] || complain "it ran"; }
-# fails_as FUNCTION MESSAGE
-fails_as() {
-  case=$1
-  compares --trust --baseline "$file:eager" --candidate "$file:$1" --inputs "$file:several"
-  ends_with 42; shows "$2"; shows "1 measured"
-}
-
 case="two functions"
 compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$file:several" --no-slower-than 1000 \
   --json "$work/results.json"
@@ -70,35 +63,35 @@ compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$f
   --processes 2
 ends_with 0; shows "process 2 of at most 2"
 
-fails_as wrong "wrong: output[0]"
-fails_as nothing "expected 1 output, got 0"
-fails_as third "threw: ValueError: no third call (in third, $file:39)"
-fails_as counting "wrong: output[0]"
-fails_as random "wrong: output[0]"
-fails_as generator "refused: $file:generator: a generator computes only when it is read"
-fails_as later "refused: $file:later: an async function returns before it computes"
-fails_as ends "threw: SystemExit: 0 (in ends, "
-fails_as compiled_anew "it was compiled again while it was timed (torch.compile"
-fails_as calls "a int is no function"
-fails_as absent "functions.py: has no 'absent'; it has: eager, steps"
+case="faults of functions"
+mkdir "$work/a folder"
+printf 'def f(x:\n' >"$work/a folder/a syntax.py"
+printf 'import sys\nsys.exit(0)\n' >"$work/exits.py"
+printf 'import os\nos._exit(0)\n' >"$work/ends.py"
+candidates=()
+for each in wrong nothing third counting random generator later ends compiled_anew single absent; do
+  candidates+=(--candidate "$file:$each")
+done
+for each in "$work/a folder/a syntax.py" "$work/exits.py" "$work/ends.py"; do candidates+=(--candidate "$each:f"); done
+compares --trust --baseline "$file:eager" "${candidates[@]}" --candidate "$file:steps" --inputs "$file:several"
+ends_with 42; shows "16 implementations: 2 measured"
+shows "wrong: output[0]"; shows "expected 1 output, got 0"
+shows "threw: ValueError: no third call (in third, $file:$(grep -n "no third call" "$file" | cut -d: -f1))"
+shows "'functions.py:counting' (wrong)"; shows "'functions.py:random' (wrong)"
+shows "refused: $file:generator: a generator computes only when it is read"
+shows "refused: $file:later: an async function returns before it computes"
+shows "threw: SystemExit: 0 (in ends, "
+shows "it was compiled again while it was timed (torch.compile"
+shows "$file:single: a Tensor is no function"
+shows "functions.py: has no 'absent'; it has: eager, steps"
+shows "a syntax.py: cannot be run: SyntaxError"; shows "exits.py: cannot be run: SystemExit: 0 (line 2)"
+shows "it ended the process with exit code 0"
 
 case="inputs that are none"
 compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$file:empty"
 ends_with 42; shows "functions.py:empty: holds or returns None; expected a tuple"
 compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$file:unmade"
 ends_with 42; shows "ValueError: no inputs today (line"
-
-case="files that cannot be run"
-mkdir "$work/a folder"
-printf 'def f(x:\n' >"$work/a folder/a syntax.py"
-printf 'import sys\nsys.exit(0)\n' >"$work/exits.py"
-printf 'import os\nos._exit(0)\n' >"$work/ends.py"
-compares --trust --baseline "$file:eager" --candidate "$work/a folder/a syntax.py:f" --inputs "$file:several"
-ends_with 42; shows "a syntax.py: cannot be run: SyntaxError"
-compares --trust --baseline "$file:eager" --candidate "$work/exits.py:f" --inputs "$file:several"
-ends_with 42; shows "exits.py: cannot be run: SystemExit: 0 (line 2)"
-compares --trust --baseline "$file:eager" --candidate "$work/ends.py:f" --inputs "$file:several"
-ends_with 42; shows "it ended the process with exit code 0"
 
 case="a file without a name in it"
 compares --trust --baseline "$file" --candidate "$file:steps" --inputs "$file:several"; refuses "expected FILE.py:NAME"
