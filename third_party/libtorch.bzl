@@ -76,10 +76,8 @@ print(s.get_path('include'))
 print(os.path.join(s.get_config_var('LIBDIR') or '', s.get_config_var('INSTSONAME') or ''))
 print(os.path.join(s.get_config_var('LIBDIR') or '', s.get_config_var('MULTIARCH') or '', s.get_config_var('INSTSONAME') or ''))"""
     result = ctx.execute([python, "-c", code])
-    if result.return_code != 0:
-        return nothing
     lines = result.stdout.splitlines()
-    if not ctx.path(lines[0] + "/Python.h").exists:
+    if result.return_code != 0 or not lines or not ctx.path(lines[0] + "/Python.h").exists:
         return nothing
     for library in lines[1:]:
         if ".so" in library and ctx.path(library).exists:
