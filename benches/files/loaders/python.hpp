@@ -32,8 +32,9 @@ namespace detail {
   const std::string library = beside_program("python/host/libpace_python_host.so");
   if (library.empty())
     throw Unsupported(
-        "this program cannot run Python: it was built without the headers of Python; try: apt-get install python3-dev, "
-        "and third_party/bazel run //benches/files");
+        "this program cannot run Python: python/host is not among its runfiles; try: apt-get install python3-dev, "
+        "whose "
+        "headers that needs, and third_party/bazel run //benches/files");
   const std::string executable = aot::default_python();
   if (executable.empty())
     throw Unsupported("no Python is known; try: PACE_PYTHON, the path of a python3 that has this program's torch");
