@@ -167,7 +167,8 @@ TEST_CASE("cheat: the work goes to another stream, which is never waited for") {
     return once(x);
   });
   CHECK(row.outcome == Outcome::wrong);
-  CHECK_THAT(row.message, ContainsSubstring("stream"));
+  // By the stream, or by outputs that were read too early: whichever is seen first.
+  CHECK_THAT(row.message, ContainsSubstring("stream") || ContainsSubstring("unwritten"));
 }
 
 TEST_CASE("cheat: another stream is left behind as the current one") {
