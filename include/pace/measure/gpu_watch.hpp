@@ -82,11 +82,11 @@ class GpuWatch {
   /// Ends a cycle. Returns whether its sides ran at the same clock.
   [[nodiscard]] bool keeps_cycle() {
     // A driver that does not answer says nothing against a cycle.
-    const bool kept = std::exchange(unknown_, false) || same_for_all();
+    kept_ = std::exchange(unknown_, false) || same_for_all();
     for (auto& side : sides_) side = {};
     gpu_.suspect_cycles += std::exchange(changed_, false);
-    gpu_.dropped_cycles += !kept;
-    if (kept) {
+    gpu_.dropped_cycles += !kept_;
+    if (kept_) {
       dropped_in_a_row_ = 0;
       return true;
     }
@@ -97,6 +97,9 @@ class GpuWatch {
 
   /// Reads the rest of the GPU's state now and then.
   void cycle_ended(Nanoseconds elapsed) {
+    lost_ += kept_ ? gpu_.paused - last_paused_ : elapsed - last_cycle_;
+    last_cycle_ = elapsed;
+    last_paused_ = gpu_.paused;
     if (modes_ == nullptr || (looks_ > 0 && elapsed - last_look_ < limits_.between_looks)) return;
     last_look_ = elapsed;
     ++looks_;
@@ -112,6 +115,8 @@ class GpuWatch {
   /// Time of rests so far, and time of rests and readings.
   [[nodiscard]] Nanoseconds paused() const { return gpu_.paused; }
   [[nodiscard]] Nanoseconds took() const { return took_; }
+  /// Time of rests, and of cycles that were left out.
+  [[nodiscard]] Nanoseconds lost() const { return lost_; }
 
   /// Returns the conditions; nothing if the driver reports none.
   [[nodiscard]] std::optional<GpuConditions> finish() {
@@ -200,9 +205,9 @@ class GpuWatch {
   std::vector<Side> sides_;
   GpuConditions gpu_;
   std::optional<timing::GpuReading> last_;
-  Nanoseconds last_look_{}, took_{};
+  Nanoseconds last_look_{}, took_{}, lost_{}, last_cycle_{}, last_paused_{};
   std::size_t looks_ = 0, dropped_in_a_row_ = 0, patience_;
-  bool changed_ = false, unknown_ = false, resting_ = false, has_rested_ = false;
+  bool kept_ = true, changed_ = false, unknown_ = false, resting_ = false, has_rested_ = false;
 };
 
 }  // namespace pace::detail

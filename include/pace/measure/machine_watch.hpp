@@ -57,6 +57,9 @@ class MachineWatch final : public timing::RoundObserver {
   [[nodiscard]] bool keeps_cycle() override { return gpu_.keeps_cycle(); }
   [[nodiscard]] Nanoseconds took() const override { return gpu_.took(); }
 
+  /// Time so far for cycles that a GPU's clocks spoilt, and for its rests.
+  [[nodiscard]] Nanoseconds lost_to_gpu() const { return gpu_.lost(); }
+
   /// Time of the samples so far that the measuring thread waited for a core.
   [[nodiscard]] Nanoseconds waited() const {
     Nanoseconds all{};

@@ -123,13 +123,13 @@ class StopWhenDecided final : public timing::StoppingRule {
     return true;
   }
 
-  /// Without expectations there is no verdict to wait for. Waits up to three more budgets; a machine busier than that
-  /// decides nothing.
+  /// Without expectations there is no verdict to wait for. Waits up to three more budgets; a machine busier than that,
+  /// or a hotter GPU, decides nothing.
   [[nodiscard]] Nanoseconds not_counted() const override {
     constexpr double most_budgets = 3;
     const Options& options = calibration_.options;
     if (panels_.empty() || options.stop == StopPolicy::budget) return {};
-    return std::min<Nanoseconds>(machine_.waited(), most_budgets * options.budget);
+    return std::min<Nanoseconds>(machine_.waited() + machine_.lost_to_gpu(), most_budgets * options.budget);
   }
 
  private:
