@@ -13,8 +13,9 @@ struct Exchange {
   at::Tensor sent, received;  ///< contiguous, of equal sizes on both sides
 };
 
-/// Sends and adds up tensors of 32-bit floats, which are contiguous and stay as they are unless they are outputs.
-/// Collectives are in the current stream, if the device has streams; all ranks call the same ones in one order.
+/// Sends and adds up tensors of 32-bit floats, which are contiguous and of any shape. They stay as they are unless they
+/// are outputs. Collectives are in the current stream, if the device has streams; all ranks call the same ones in one
+/// order.
 class Communicator {
  public:
   Communicator() = default;

@@ -58,20 +58,20 @@ class SharedMemoryCommunicator final : public Communicator {
   void all_reduce(const at::Tensor& in, const at::Tensor& out) override {
     show(in);
     out.zero_();
-    for (int from = 0; from < ranks(); ++from) out.add_(buffers_.of(from, in.numel()));
+    for (int from = 0; from < ranks(); ++from) out.add_(buffers_.of(from, in.numel()).view_as(out));
     rank_.barrier();
   }
   void all_gather(const at::Tensor& in, const at::Tensor& out) override {
     show(in);
     for (int from = 0; from < ranks(); ++from)
-      out.narrow(0, from * in.numel(), in.numel()).copy_(buffers_.of(from, in.numel()));
+      out.view(-1).narrow(0, from * in.numel(), in.numel()).copy_(buffers_.of(from, in.numel()));
     rank_.barrier();
   }
   void reduce_scatter(const at::Tensor& in, const at::Tensor& out) override {
     show(in);
     out.zero_();
     for (int from = 0; from < ranks(); ++from)
-      out.add_(buffers_.of(from, in.numel()).narrow(0, rank() * out.numel(), out.numel()));
+      out.add_(buffers_.of(from, in.numel()).narrow(0, rank() * out.numel(), out.numel()).view_as(out));
     rank_.barrier();
   }
   void exchange(const std::vector<Exchange>& all) override {
@@ -79,16 +79,17 @@ class SharedMemoryCommunicator final : public Communicator {
     std::int64_t largest = 0;
     for (const auto& each : all) largest = std::max(largest, each.sent.numel());
     for (const auto& each : all)
-      buffers_.of(rank(), ranks() * largest).narrow(0, each.to * largest, each.sent.numel()).copy_(each.sent);
+      buffers_.of(rank(), ranks() * largest).narrow(0, each.to * largest, each.sent.numel()).copy_(each.sent.view(-1));
     rank_.barrier();
     for (const auto& each : all)
-      each.received.copy_(buffers_.of(each.from, ranks() * largest).narrow(0, rank() * largest, each.received.numel()));
+      each.received.view(-1).copy_(
+          buffers_.of(each.from, ranks() * largest).narrow(0, rank() * largest, each.received.numel()));
     rank_.barrier();
   }
 
  private:
   void show(const at::Tensor& in) {
-    buffers_.of(rank(), in.numel()).copy_(in);
+    buffers_.of(rank(), in.numel()).copy_(in.view(-1));
     rank_.barrier();
   }
 

@@ -10,7 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <ATen/ops/empty.h>
 #include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/stack.h>
 
 #include "benches/collectives/bandwidth.hpp"
 #include "benches/collectives/command_line.hpp"
@@ -76,6 +79,21 @@ TEST_CASE("every way to compute a collective gives the closed form on each rank"
   // Five baselines, two candidates of an all-reduce, one of an all-gather and one of a reduce-scatter.
   CHECK(right == 9 * ranks);
   ::munmap(memory, sizeof(std::atomic<int>));
+}
+
+TEST_CASE("tensors of any shape are added up and gathered") {
+  const SharedBuffers buffers(2, 64);
+  (void)pace::ranks::run(2, [&](pace::ranks::Rank& rank) {
+    SharedMemoryCommunicator with(rank, buffers);
+    const at::Tensor in = at::full({2, 3}, 1.0F + rank.number());
+    const at::Tensor sum = at::empty({2, 3}), all = at::empty({2, 2, 3}), part = at::empty({1, 3});
+    with.all_reduce(in, sum);
+    with.all_gather(in, all);
+    with.reduce_scatter(in, part);
+    if (!at::equal(sum, at::full({2, 3}, 3.0F))) throw pace::Error("all-reduce");
+    if (!at::equal(all, at::stack({at::full({2, 3}, 1.0F), at::full({2, 3}, 2.0F)}))) throw pace::Error("all-gather");
+    if (!at::equal(part, at::full({1, 3}, 3.0F))) throw pace::Error("reduce-scatter");
+  });
 }
 
 TEST_CASE("a tensor that does not fit into the shared memory is an error") {
