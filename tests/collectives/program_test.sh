@@ -51,6 +51,7 @@ case="what ranks cannot follow"
 run --audit strict; fails; says "does not go with --audit strict"
 run --isolate sides; fails; says "does not go with --isolate sides"
 run --suite-alpha 0.01; fails; says "does not go with --suite-alpha"
+run --threads 2; fails; says "as --threads 2 starts a pool"
 for options in "--clock graph" "--mode-share 0.1"; do
   run $options; [[ $code == 1 ]] || complain "exit code $code"; says "has no meaning on a CPU"
 done

@@ -17,6 +17,7 @@
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <ATen/ops/add.h>
@@ -26,6 +27,7 @@
 #include <ATen/ops/zeros.h>
 
 #include "pace/ranks.hpp"
+#include "pace/subject/background.hpp"
 #include "tests/support/fake_clock.hpp"
 
 // After LibTorch, which has a CHECK of its own.
@@ -490,6 +492,17 @@ TEST_CASE("a program that includes ranks asks for GPUs in another process alone"
 TEST_CASE("what cannot be run is refused with the reason") {
   CHECK_THROWS_MATCHES(pace::ranks::run(0, [](Rank&) {}), pace::Error,
                        MessageMatches(ContainsSubstring("0 ranks were asked for; expected 1 or more")));
+  {
+    std::atomic<bool> ended{false};
+    std::jthread other([&] { ended.wait(false); });
+    CHECK_THROWS_MATCHES(
+        pace::ranks::run(2, [](Rank&) {}), pace::Error,
+        MessageMatches(ContainsSubstring("this process has 2 threads") && ContainsSubstring("try: --threads 1")));
+    ended = true;
+    ended.notify_one();
+  }
+  // The kernel shows a thread that has been joined for a moment longer.
+  while (pace::detail::threads_in("/proc/self/task").size() > 1) std::this_thread::yield();
   const int gpus = pace::ranks::number_of_gpus();
   CHECK_THROWS_MATCHES(pace::ranks::run(gpus + 1, [](Rank& rank) { (void)rank.gpu(); }), pace::DeviceMissing,
                        MessageMatches(ContainsSubstring(gpus == 0 ? "no GPU; why: "

@@ -70,10 +70,13 @@ inline void refuse_to_fork(int ranks) {
     refuse("does not go with --isolate sides; why: each rank runs all sides; try: without it");
   if (run_context().suite_budget != nullptr)
     refuse("does not go with --suite-alpha; why: a rank cannot count the gates of the run; try: without it");
-  if (const std::size_t all = pace::detail::threads_in("/proc/self/task").size(); all > 1)
-    refuse("this process has " + std::to_string(all) +
-           " threads; why: forked ranks would have one, and wait for the "
-           "others; try: call it before anything starts threads");
+  if (const std::size_t all = pace::detail::threads_in("/proc/self/task").size(); all > 1) {
+    const int of_operators = at::get_num_threads();
+    refuse("this process has " + std::to_string(all) + " threads" +
+           (of_operators > 1 ? ", as --threads " + std::to_string(of_operators) + " starts a pool" : "") +
+           "; why: forked ranks would have one, and wait for the others; try: --threads 1 (a body may call "
+           "at::set_num_threads), and nothing that starts threads before");
+  }
   if (has_used_cuda())
     refuse(
         "this process has used a GPU; why: ranks are forked, and CUDA does not work in a fork of such a process; "
