@@ -73,7 +73,8 @@ TEST_CASE("a row is the golden text") {
       pace::EnergySummary{.millijoules = 1200, .interval = pace::Interval<double>{1190, 1210, 0.95}, .ratio = 1.5};
   CHECK(pace::report::CsvSink::row(result, result.implementations[1]) ==
         "layer_norm,fused,false,measured,true,0.25,2000,1000,4000,1000,1000,4000,4000,0.125,2,2,1,4,2,1,0.95,20000,30,"
-        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, 1024]\",2100,3000,2,,,,,0.25,2000,,,,1200,1190,1210,"
+        "true,40,16,,,,,,fake,7,,,,,,,,,budget,,,,,NVIDIA H200,\"Float[16, "
+        "1024]\",2100,3000,2,,,,,0.25,2000,,,,1200,1190,1210,"
         "1.5\n");
 }
 
