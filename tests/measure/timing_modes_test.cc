@@ -438,8 +438,10 @@ struct PowerLimited {
       device.work(Nanoseconds(time * 1980 / megahertz()));
     };
   }
-  pace::Result compare(std::function<void()> baseline, std::function<void()> candidate, double tolerated = 0.05) {
+  pace::Result compare(std::function<void()> baseline, std::function<void()> candidate, double tolerated = 0.05,
+                       std::optional<Nanoseconds> budget = {}) {
     auto options = rounds_for_verdicts();
+    if (budget) options.budget = *budget;
     options.clock = ClockChoice::hot;
     options.max_interference = tolerated;
     return pace::Comparison<>("a")
@@ -481,6 +483,15 @@ TEST_CASE("cycles at different clocks are left out, rests let the GPU recover, a
                AnyMatch(ContainsSubstring("are left out, since the GPU's clock") && ContainsSubstring("to cool down")));
     CHECK_THAT(result.conditions.disturbances, IsEmpty());
   }
+}
+
+TEST_CASE("cycles that are left out and rests do not spend the budget") {
+  PowerLimited gpu;
+  const auto whole = gpu.compare(gpu.taking(3000, -16), gpu.taking(3000, 12));
+  PowerLimited again;
+  const auto half = again.compare(again.taking(3000, -16), again.taking(3000, 12), 0.05, 0.5 * whole.elapsed);
+  CHECK(verdict(half) == pace::Verdict::passed);
+  CHECK(half.elapsed > 0.6 * whole.elapsed);
 }
 
 TEST_CASE("there is no verdict only if the clocks differ until the budget ends") {

@@ -16,7 +16,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <fstream>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -62,6 +64,17 @@ inline constexpr char measured_line = 'm', recalled_line = 'r', planned_line = '
   return used;
 }
 
+/// The names of threads of this process, as `ps -L` shows them.
+[[nodiscard]] inline std::string names_of(const std::set<std::string>& threads) {
+  std::string names;
+  for (const auto& thread : threads) {
+    std::string name;
+    std::getline(std::ifstream("/proc/self/task/" + thread + "/comm"), name);
+    names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
+}
+
 /// Throws Error where forked ranks would not work.
 inline void refuse_to_fork(int ranks) {
   const auto refuse = [](const std::string& what) { throw Error("ranks::run: " + what); };
@@ -70,9 +83,9 @@ inline void refuse_to_fork(int ranks) {
     refuse("does not go with --isolate sides; why: each rank runs all sides; try: without it");
   if (run_context().suite_budget != nullptr)
     refuse("does not go with --suite-alpha; why: a rank cannot count the gates of the run; try: without it");
-  if (const std::size_t all = pace::detail::threads_in("/proc/self/task").size(); all > 1) {
+  if (const auto threads = pace::detail::threads_in("/proc/self/task"); threads.size() > 1) {
     const int of_operators = at::get_num_threads();
-    refuse("this process has " + std::to_string(all) + " threads" +
+    refuse("this process has " + std::to_string(threads.size()) + " threads (" + names_of(threads) + ")" +
            (of_operators > 1 ? ", as --threads " + std::to_string(of_operators) + " starts a pool" : "") +
            "; why: forked ranks would have one, and wait for the others; try: --threads 1 (a body may call "
            "at::set_num_threads), and nothing that starts threads before");

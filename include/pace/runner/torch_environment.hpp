@@ -12,6 +12,7 @@
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/names.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
+#include "pace/os/ask_fork.hpp"
 #include "pace/run/run_context.hpp"
 #endif
 
@@ -30,7 +31,8 @@ inline void describe_gpus(std::map<std::string, std::string>& extra) {
   for (const auto& name : names_of_gpus()) gpus += (gpus.empty() ? "" : "; ") + name;
   if (gpus.empty()) return;
   extra["gpu"] = gpus;
-  extra["gpu_driver"] = cuda::Nvml::driver_version();
+  const auto version = [] { return cuda::Nvml::driver_version(); };
+  extra["gpu_driver"] = run_context().forks_ranks ? pace::detail::ask_fork(version) : version();
 }
 #endif
 
