@@ -330,8 +330,9 @@ Controls: the baseline against itself: 1.001x [0.9990x, 1.002x], slowed to 0.952
 (detected); 30 cycles each.
 
 # clocks alone
-The figures compare both sides at the same clock of the GPU. In long runs alone, 'eager' has 1980 MHz and
-'fused' 1410 to 1590 MHz, which makes 'fused' slower there by up to 40.43 %.
+The sides take turns, which evens the GPU's clock out. In long runs alone, 'eager' has 1980 MHz and 'fused' 1410
+to 1590 MHz, which makes 'fused' slower there by up to 40.43 %; try: lock the clocks (nvidia-smi
+--lock-gpu-clocks).
 
 # a process for each side
 Each implementation ran in a process of its own (--isolate sides). Each sample includes 300 ns to start it and

@@ -496,9 +496,9 @@ TEST_CASE("what cannot be run is refused with the reason") {
   {
     std::atomic<bool> ended{false};
     std::jthread other([&] { ended.wait(false); });
-    CHECK_THROWS_MATCHES(
-        pace::ranks::run(2, [](Rank&) {}), pace::Error,
-        MessageMatches(ContainsSubstring("this process has 2 threads (ranks_test, ranks_test)") && ContainsSubstring("try: --threads 1")));
+    CHECK_THROWS_MATCHES(pace::ranks::run(2, [](Rank&) {}), pace::Error,
+                         MessageMatches(ContainsSubstring("this process has 2 threads (ranks_test, ranks_test)") &&
+                                        ContainsSubstring("try: --threads 1")));
     ended = true;
     ended.notify_one();
   }

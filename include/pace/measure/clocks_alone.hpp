@@ -60,8 +60,8 @@ struct ClocksAlone {
   return found;
 }
 
-/// Describes clocks of two sides alone that lie over 2 % apart, as a sentence; empty if there are none. The rounds
-/// compare sides at one clock, so this says what they leave out.
+/// Describes clocks of two sides alone that lie over 2 % apart, as a sentence; empty if there are none. In the rounds
+/// the sides take turns, so this says what they leave out.
 [[nodiscard]] inline std::string describe_clocks_apart(const std::vector<ClocksAlone>& clocks,
                                                        const std::vector<std::string>& names) {
   constexpr double apart = 1.02;
@@ -72,10 +72,11 @@ struct ClocksAlone {
   for (std::size_t fast = 0; fast < clocks.size(); ++fast)
     for (std::size_t slow = 0; slow < clocks.size(); ++slow)
       if (clocks[fast].lowest > apart * clocks[slow].highest)
-        return "The figures compare both sides at the same clock of the GPU. In long runs alone, '" + names[fast] +
-               "' has " + text(clocks[fast]) + " and '" + names[slow] + "' " + text(clocks[slow]) + ", which makes '" +
+        return "The sides take turns, which evens the GPU's clock out. In long runs alone, '" + names[fast] + "' has " +
+               text(clocks[fast]) + " and '" + names[slow] + "' " + text(clocks[slow]) + ", which makes '" +
                names[slow] + "' slower there by up to " +
-               format_percent(clocks[fast].highest / clocks[slow].lowest - 1) + '.';
+               format_percent(clocks[fast].highest / clocks[slow].lowest - 1) +
+               "; try: lock the clocks (nvidia-smi --lock-gpu-clocks).";
   return {};
 }
 
