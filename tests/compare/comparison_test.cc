@@ -462,13 +462,13 @@ TEST_CASE("a claim does not pass on uncompared outputs, and says the reason") {
   const auto below_zero = at::rand({16}).add(0.5).neg();
   using pace::Uncompared;
   for (const auto& [result, uncompared, why] :
-       {std::tuple{compare(below_zero, root), Uncompared::only_nan, "they are NaN throughout"},
+       {std::tuple{compare(below_zero, root), Uncompared::only_nan, std::string("they are NaN throughout")},
         std::tuple{compare(below_zero, [](const at::Tensor& x) { return x.slice(0, 0, 0).clone(); }), Uncompared::empty,
-                   "they have no elements"},
+                   std::string("they have no elements")},
         std::tuple{
             compare(below_zero,
                     [](const at::Tensor& x) { return std::vector<at::Tensor>{x.sqrt(), x.slice(0, 0, 0).clone()}; }),
-            Uncompared::empty_or_nan, "they have no elements, or are NaN throughout"},
+            Uncompared::empty_or_nan, std::string("they have no elements, or are NaN throughout")},
         std::tuple{compare(below_zero, [](const at::Tensor&) {}), Uncompared::no_output,
                    describe(Uncompared::no_output)}}) {
     const auto& row = result["new"];

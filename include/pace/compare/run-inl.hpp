@@ -15,6 +15,7 @@
 #include <c10/core/Device.h>
 
 #include "pace/base/error.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/compare/passes.hpp"
 #include "pace/compare/publish.hpp"
 #include "pace/compare/settle.hpp"
@@ -39,7 +40,6 @@
 #include "pace/verify/no_audit.hpp"
 #ifndef PACE_NO_AUDIT
 #include "pace/audit/audit.hpp"
-#include "pace/base/spelling.hpp"
 #endif
 #ifdef PACE_CUDA
 #include "pace/gpu/cuda/comparison_clock.hpp"
@@ -120,8 +120,13 @@ inline void enter_budget(const std::shared_ptr<ComparisonBudget>& budget, Result
   const auto stated = stated_for(clock, plan);
   const bool repeats = repeats_name(plan.name);
   std::shared_ptr<ComparisonBudget> budget;
-  if (run_context().suite_budget != nullptr)
+  if (run_context().suite_budget != nullptr) {
+    for (const auto& each : stated)
+      if (each.expectation.needs_energy())
+        throw Error("comparison '" + plan.name + "': expects an " + each.expectation.describe() +
+                    ", which does not go with --suite-alpha; why: it has an error rate of its own");
     budget = std::make_shared<ComparisonBudget>(ComparisonBudget{.suite = run_context().suite_budget});
+  }
   if (auto known = recall(plan.name, plan.describe_inputs(), phases_of(plan, stated))) {
     if (budget != nullptr) {
       budget->gate_number = known->gate_number;

@@ -22,7 +22,8 @@ namespace gate {
   };
   const auto& found = row.energy;
   if (!found)
-    return invalid(" has no energy", "it was not measured, since its calls do not run on a GPU, or one threw");
+    return invalid(" has no energy",
+                   "it was not measured, since its calls do not run on a GPU, one threw, or the time was over");
   if (!found->missing.empty()) return invalid(" has no energy", found->missing);
   if (!found->ratio)
     return invalid(" has no ratio of energies", "it is the baseline itself, or the baseline's energy is unknown");
@@ -30,13 +31,16 @@ namespace gate {
   std::string figures = own + " takes " + format_significant(found->millijoules, 4) + " mJ in one call, " +
                         text(*found->ratio) + " the energy of '" + row.context.baseline + '\'';
   const std::string limit = text(ratio);
+  // The counter is the whole board's.
+  if (!row.context.disturbance.empty())
+    return {.verdict = Verdict::undecided, .message = MessageParts{figures, row.context.disturbance, ""}.text()};
   const auto& interval = found->ratio_interval;
   if (!interval)
     return {.verdict = Verdict::undecided,
             .message = MessageParts{figures,
                                     "the GPU's counter of energy moved only " + std::to_string(found->moves) +
                                         " times, which says nothing of its error",
-                                    "more time (--time-limit), or shorter calls"}
+                                    "shorter calls"}
                            .text()};
   figures += " [" + text(interval->low) + ", " + text(interval->high) + "] at " + format_percent(interval->confidence);
   if (interval->high <= ratio)

@@ -7,8 +7,9 @@
 namespace pace {
 
 /// Expects one call to take at most `ratio` times the baseline's energy (ImplementationResult::energy). The verdict is
-/// `passed` or `failed` if the interval of the ratio lies on one side of it, `undecided` if it does not or if the
-/// counter moved too seldom, and `invalid` without a counter. Throws Error unless `ratio` is a positive number.
+/// `passed` or `failed` if the interval of the ratio lies on one side of it. It is `undecided` if the interval holds
+/// `ratio`, if the counter moved too seldom for one, or if the rounds were disturbed. Without an energy it is
+/// `invalid`. Throws Error unless `ratio` is a positive number.
 [[nodiscard]] Expectation EnergyAtMost(double ratio);
 
 }  // namespace pace

@@ -32,8 +32,8 @@
 
 namespace pace::detail {
 
-/// Adds notes on the GPU to `result`: cycles that were left out, clocks, and who else uses it. Adds disturbances if too
-/// few cycles are left, or if others may have used the GPU.
+/// Adds notes on the GPU to `result`: cycles that were left out, clocks, and who else uses it. Adds a disturbance if
+/// too few cycles are left.
 inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double tolerated, Result& result) {
   const Samples& samples = gated.samples;
   const std::size_t count = samples.timed.size(), needed = gated.calibration.fewest_cycles;
@@ -49,7 +49,8 @@ inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double 
     const bool too_few = left == 0 || (left < needed && samples.rounds.stop_reason != StopReason::rule);
     if (too_few && !samples.panels.empty())
       found.push_back(note + ". A verdict needs " + std::to_string(needed) + " cycles, and " + std::to_string(left) +
-                      (left == 1 ? " is" : " are") + " left; try: more time to cool down (--budget).");
+                      (left == 1 ? " is" : " are") + " left; try: more time to cool down (" + option_text("budget") +
+                      ").");
     else
       result.notes.push_back(note + '.');
   }

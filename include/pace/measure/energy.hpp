@@ -12,7 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "pace/base/format.hpp"
 #include "pace/base/units.hpp"
+#include "pace/result/conditions.hpp"
 #include "pace/result/result.hpp"
 #include "pace/stats/ratio_of_sums.hpp"
 #include "pace/subject/prepare.hpp"
@@ -69,11 +71,12 @@ inline void add_parts(const std::vector<timing::EnergyMove>& moves, const std::v
   }
 }
 
+/// The board's power follows the load, and the driver averages it, for some tenths of a second.
+inline constexpr Nanoseconds settling_of_power = std::chrono::milliseconds(500);
+
 /// Calls `subject` for `time`, and adds what the counter tells of it. Returns false if there is no counter.
 [[nodiscard]] inline bool record_calls(timing::ModeClock& clock, timing::Subject& subject, std::size_t sets,
                                        std::int64_t most_calls, Nanoseconds time, EnergyParts& parts) {
-  // The board's power follows the load, and the driver averages it, for some tenths of a second.
-  constexpr double settling = 0.25;
   const std::int64_t calls = calls_of_long_sample(clock, subject, most_calls);
   const Nanoseconds start = clock.now();
   const auto recording = clock.record_energy();
@@ -83,12 +86,22 @@ inline void add_parts(const std::vector<timing::EnergyMove>& moves, const std::v
     (void)timing::take_sample(clock, subject, set, calls);
     done.push_back({clock.now(), done.back().calls + static_cast<double>(calls)});
   }
-  add_parts(recording->stop(), done, start + settling * time, parts);
+  add_parts(recording->stop(), done, start + settling_of_power, parts);
   return true;
 }
 
+/// Why the energies that were just measured, for `took`, are not those of this process alone; empty: nothing is known.
+[[nodiscard]] inline std::string others_took_energy(timing::ModeClock& clock, Nanoseconds took) {
+  const auto sharing = clock.look_for_others(took);
+  if (sharing.processes == 0 || (sharing.others && *sharing.others <= limits::gpu_others)) return {};
+  return "the counter is the whole board's, and other processes " +
+         (sharing.others ? "used " + format_percent(*sharing.others) + " of the GPU meanwhile"
+                         : "may have used the GPU meanwhile");
+}
+
 /// Measures the energy of a call of each of `remaining`, alone for two seconds and twice. The second turns come in
-/// reverse order, so that a steady drift of the temperature cancels. Takes at most half of the time left.
+/// reverse order, so that a steady drift of the temperature cancels. Takes at most half of the time left, and returns
+/// nothing if that is too little.
 [[nodiscard]] inline std::map<std::size_t, EnergySummary> measure_energy(timing::ModeClock& clock,
                                                                          const Prepared& prepared,
                                                                          const std::vector<std::size_t>& remaining) {
@@ -98,6 +111,8 @@ inline void add_parts(const std::vector<timing::EnergyMove>& moves, const std::v
   const Nanoseconds each = std::min(longest, 0.5 * time_left(clock) / (turns * count));
   std::map<std::size_t, EnergyParts> parts;
   std::map<std::size_t, EnergySummary> found;
+  if (each < 2 * settling_of_power) return found;
+  const Nanoseconds start = clock.now();
   auto order = remaining;
   for (int turn = 0; turn < turns; ++turn) {
     for (const std::size_t index : order)
@@ -109,6 +124,7 @@ inline void add_parts(const std::vector<timing::EnergyMove>& moves, const std::v
       }
     std::ranges::reverse(order);
   }
+  const std::string spoilt = others_took_energy(clock, clock.now() - start);
   const std::size_t baseline = prepared.participants.baseline();
   const auto estimate = [&](std::size_t index) {
     return stats::ratio_of_sums(parts[index].millijoules, parts[index].calls);
@@ -121,8 +137,8 @@ inline void add_parts(const std::vector<timing::EnergyMove>& moves, const std::v
     const auto own = estimate(index);
     auto& summary = found[index];
     summary.moves = parts[index].calls.size() + (parts[index].calls.empty() ? 0 : turns);
-    if (!(own.value > 0)) {
-      summary.missing = "the GPU's counter of energy did not move twice while it ran";
+    if (!spoilt.empty() || !(own.value > 0)) {
+      summary.missing = !spoilt.empty() ? spoilt : "the GPU's counter of energy did not move twice while it ran";
       continue;
     }
     summary.millijoules = own.value;

@@ -67,8 +67,8 @@ class GpuWatch {
   }
 
   void sample_ended(std::size_t side) {
-    if (!drops_ || !last_) return;
-    const auto now = read();
+    if (!drops_) return;
+    const auto now = last_ ? read() : last_;
     unknown_ = unknown_ || !now;
     if (!now) return;
     auto& own = sides_[side];
