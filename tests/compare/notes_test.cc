@@ -330,8 +330,8 @@ Controls: the baseline against itself: 1.001x [0.9990x, 1.002x], slowed to 0.952
 (detected); 30 cycles each.
 
 # clocks alone
-The sides take turns, which evens the GPU's clock out. In long runs alone, 'eager' has 1980 MHz and 'fused' 1410
-to 1590 MHz, which makes 'fused' slower there by up to 40.43 %; try: lock the clocks (nvidia-smi
+The sides take turns, which evens the GPU's clock out. In long runs alone, 'eager' has 1980 MHz and 'fused'
+1410 to 1590 MHz, which makes 'fused' slower there by up to 40.43 %; try: lock the clocks (nvidia-smi
 --lock-gpu-clocks).
 
 # a process for each side

@@ -129,7 +129,10 @@ class StopWhenDecided final : public timing::StoppingRule {
     constexpr double most_budgets = 3;
     const Options& options = calibration_.options;
     if (panels_.empty() || options.stop == StopPolicy::budget) return {};
-    return std::min<Nanoseconds>(machine_.waited() + machine_.lost_to_gpu(), most_budgets * options.budget);
+    const Nanoseconds most = most_budgets * options.budget, lost = machine_.lost_to_gpu();
+    const bool too_few = rounds_ < calibration_.fewest_cycles * calibration_.timed.size();
+    if (lost.count() > 0 && too_few) return most;
+    return std::min<Nanoseconds>(machine_.waited() + lost, most);
   }
 
  private:
