@@ -61,7 +61,8 @@ pace::Options short_options() {
 }
 
 /// Time passes with each look, so that a rank that hangs is found after a number of looks.
-Patience impatient(int* looks) {
+template <class Number>
+Patience impatient(Number* looks) {
   Patience patience;
   patience.silence = 100 * s;
   patience.after_problem = 10 * s;
@@ -393,6 +394,68 @@ TEST_CASE("if a rank throws where others wait for it, they are not waited for as
       impatient(&looks));
   CHECK_THAT(message, StartsWith("rank 1: no such kernel; then no rank went on within 10.0 s"));
   CHECK(looks < 100);
+}
+
+TEST_CASE("a throw on rank 0 within the rounds is the reason, if others wait for it") {
+  // The second call is one alone on all ranks; the 21st is within a sample.
+  const int calls_before = GENERATE(1, 20);
+  CAPTURE(calls_before);
+  int looks = 0;
+  Shared<Sum> sum;
+  const std::string message = message_of(
+      2,
+      [&](Rank& rank) {
+        pace::test::FakeClock clock;
+        int calls = 0;
+        pace::ranks::compare(rank, "all-reduce", operand_of(rank))
+            .options(short_options())
+            .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
+            .candidate("other",
+                       [&](const at::Tensor& x) {
+                         if (rank.number() == 0 && ++calls > calls_before) throw std::runtime_error("no such kernel");
+                         clock.advance(10 * us);
+                         return at::full({1}, sum->all(rank, x.item<double>()), at::kDouble);
+                       })
+            .run(clock);
+      },
+      impatient(&looks));
+  CHECK_THAT(message, StartsWith("rank 0: no such kernel; then no rank went on within 10.0 s"));
+}
+
+TEST_CASE("a candidate that threw before the rounds leaves the patience as it was") {
+  const int throws = GENERATE(0, 1);
+  CAPTURE(throws);
+  Shared<std::atomic<int>> looks;
+  const auto results = pace::ranks::run(
+      2,
+      [&](Rank& rank) {
+        pace::test::FakeClock clock;
+        int calls = 0;
+        pace::ranks::compare(rank, "copy", operand_of(rank))
+            .options(short_options())
+            .baseline("one",
+                      [&](const at::Tensor& x) {
+                        clock.advance(10 * us);
+                        // A long call, once all ranks have been checked.
+                        if (++calls == 2)
+                          for (const int begin = *looks; *looks < begin + 30;) Patience().pause();
+                        return x.clone();
+                      })
+            .candidate("other",
+                       [&](const at::Tensor& x) {
+                         clock.advance(10 * us);
+                         return x.clone();
+                       })
+            .candidate("last",
+                       [&](const at::Tensor& x) {
+                         if (rank.number() == throws) throw std::runtime_error("no such kernel");
+                         return x.clone();
+                       })
+            .run(clock);
+      },
+      impatient(&*looks));
+  CHECK(results.at(0)["last"].outcome == Outcome::threw);
+  CHECK(results.at(0)["one"].outcome == Outcome::measured);
 }
 
 TEST_CASE("ranks that make different comparisons are an error") {

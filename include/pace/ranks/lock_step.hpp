@@ -113,17 +113,25 @@ class LockStep {
   /// Runs `work` on this rank, and notes what it throws. Then meets the others.
   template <class F>
   void together(const F& work) {
-    place().problem[0] = '\0';
-    place().threw = false;
-    place().failed_at.store(0);
+    forget();
     try {
       work();
     } catch (...) {
-      note(pace::detail::current_message());
-      place().threw = true;
-      place().failed_at.store(steady_now().count());
+      note_exception();
     }
     wait();
+  }
+  /// Enters the exception being handled, before this rank waits for others that may wait for it.
+  void note_exception() const {
+    note(pace::detail::current_message());
+    place().threw = true;
+    place().failed_at.store(steady_now().count());
+  }
+  /// Takes back what this rank noted, once all have read it.
+  void forget() const {
+    place().failed_at.store(0);
+    place().problem[0] = '\0';
+    place().threw = false;
   }
   /// Enters a fault of this rank for the others to see.
   void note(const std::string& problem) const { write_text(place().problem, problem); }
@@ -172,6 +180,7 @@ class LockStep {
       place().sample = time.count();
       return time;
     } catch (...) {
+      note_exception();
       met.meet();
       throw;
     }
@@ -209,9 +218,11 @@ class Conductor {
     step_.wait();
     throw_problems();
   }
-  /// The same after a call that threw here.
+  /// The same while the exception of a call that threw here is handled.
   void abandon_call() {
-    if (!sampling_) step_.wait();
+    if (sampling_) return;
+    step_.note_exception();
+    step_.wait();
   }
 
   /// Takes a sample on all ranks; returns the slowest one's time. Throws ImplementationThrew.
@@ -238,6 +249,7 @@ class Conductor {
 
  private:
   void begin(const Command& command) {
+    step_.forget();
     step_.meeting().table().command = command;
     step_.wait();
   }
@@ -254,6 +266,8 @@ class Conductor {
 inline void serve(LockStep& step, const pace::detail::ComparisonPlan& plan, Sides& sides) {
   while (true) {
     step.wait();
+    // Rank 0 has read it.
+    step.forget();
     const Command command = step.meeting().table().command;
     if (command.step == Step::end) return;
     const bool is_call = command.step == Step::call;
@@ -277,13 +291,12 @@ class OnAllRanks {
   auto operator()(Operands&... operands) -> decltype(std::declval<F&>()(operands...)) {
     using Returned = decltype(function_(operands...));
     conductor_->begin_call(side_);
-    Ends ends{conductor_};
     if constexpr (std::is_void_v<Returned>) {
-      function_(operands...);
-      ends.normally();
+      call(operands...);
+      conductor_->end_call();
     } else {
-      Returned returned = function_(operands...);
-      ends.normally();
+      Returned returned = call(operands...);
+      conductor_->end_call();
       if constexpr (std::is_reference_v<Returned>)
         return static_cast<Returned>(returned);
       else
@@ -292,16 +305,15 @@ class OnAllRanks {
   }
 
  private:
-  struct Ends {
-    explicit Ends(Conductor* conductor) : conductor_(conductor) {}
-    Ends(const Ends&) = delete;
-    Ends& operator=(const Ends&) = delete;
-    ~Ends() {
-      if (conductor_ != nullptr) conductor_->abandon_call();
+  template <class... Operands>
+  decltype(auto) call(Operands&... operands) {
+    try {
+      return function_(operands...);
+    } catch (...) {
+      conductor_->abandon_call();
+      throw;
     }
-    void normally() { std::exchange(conductor_, nullptr)->end_call(); }
-    Conductor* conductor_;
-  };
+  }
 
   Conductor* conductor_;
   std::size_t side_;

@@ -54,6 +54,7 @@ inline void agree_on(LockStep& step, const pace::detail::ComparisonPlan& plan) {
     });
     faults[side] = {step.problems(), step.threw() ? Outcome::threw : Outcome::wrong};
     step.wait();
+    step.forget();
   };
   std::size_t baseline = 0;
   while (!plan.implementations[baseline].is_baseline) ++baseline;
