@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 
 #include <cstddef>
-#include <memory>
+#include <exception>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +32,7 @@ class NcclLibrary {
   int (*get_unique_id)(Id*) = nullptr;
   int (*comm_init_rank)(Comm*, int ranks, Id, int rank) = nullptr;
   int (*comm_destroy)(Comm) = nullptr;
+  int (*comm_abort)(Comm) = nullptr;
   int (*all_reduce)(const void*, void*, std::size_t, int type, int op, Comm, Stream) = nullptr;
   int (*all_gather)(const void*, void*, std::size_t, int type, Comm, Stream) = nullptr;
   int (*reduce_scatter)(const void*, void*, std::size_t, int type, int op, Comm, Stream) = nullptr;
@@ -51,6 +52,7 @@ class NcclLibrary {
     find(get_unique_id, "ncclGetUniqueId");
     find(comm_init_rank, "ncclCommInitRank");
     find(comm_destroy, "ncclCommDestroy");
+    find(comm_abort, "ncclCommAbort");
     find(all_reduce, "ncclAllReduce");
     find(all_gather, "ncclAllGather");
     find(reduce_scatter, "ncclReduceScatter");
@@ -98,7 +100,11 @@ class NcclCommunicator final : public Communicator {
     given.copy(id.bytes, sizeof id.bytes);
     nccl_.check(nccl_.comm_init_rank(&comm_, ranks_, id, rank_), "making a communicator");
   }
-  ~NcclCommunicator() override { (void)nccl_.comm_destroy(comm_); }
+  /// While an exception leaves the rank, other ranks may be within a collective that never ends, and ncclCommDestroy
+  /// would wait for them.
+  ~NcclCommunicator() override {
+    (void)(std::uncaught_exceptions() > 0 ? nccl_.comm_abort(comm_) : nccl_.comm_destroy(comm_));
+  }
 
   [[nodiscard]] int rank() const override { return rank_; }
   [[nodiscard]] int ranks() const override { return ranks_; }
@@ -120,7 +126,7 @@ class NcclCommunicator final : public Communicator {
                 "reduce-scatter");
   }
   void exchange(const std::vector<Exchange>& all) override {
-    nccl_.check(nccl_.group_start(), "beginning a group");
+    Group group(nccl_);
     for (const auto& each : all) {
       nccl_.check(
           nccl_.send(each.sent.const_data_ptr(), size(each.sent), NcclLibrary::float32, each.to, comm_, stream()),
@@ -129,10 +135,29 @@ class NcclCommunicator final : public Communicator {
                                 comm_, stream()),
                   "receive");
     }
-    nccl_.check(nccl_.group_end(), "ending a group");
+    group.end();
   }
 
  private:
+  /// Calls that NCCL starts at once. Ends even if one of them throws: an open group would take in all later calls.
+  class Group {
+   public:
+    explicit Group(const NcclLibrary& nccl) : nccl_(nccl) { nccl_.check(nccl_.group_start(), "beginning a group"); }
+    Group(const Group&) = delete;
+    Group& operator=(const Group&) = delete;
+    ~Group() {
+      if (!ended_) (void)nccl_.group_end();
+    }
+    void end() {
+      ended_ = true;
+      nccl_.check(nccl_.group_end(), "ending a group");
+    }
+
+   private:
+    const NcclLibrary& nccl_;
+    bool ended_ = false;
+  };
+
   [[nodiscard]] static std::size_t size(const at::Tensor& tensor) { return static_cast<std::size_t>(tensor.numel()); }
   [[nodiscard]] static cudaStream_t stream() { return c10::cuda::getCurrentCUDAStream(); }
 
