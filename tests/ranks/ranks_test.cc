@@ -484,18 +484,30 @@ TEST_CASE("what ranks start ends with them") {
   CHECK(errno == ESRCH);
 }
 
-TEST_CASE("all ranks get rank 0's bytes, and share a file without a name") {
+TEST_CASE("all ranks get rank 0's bytes") {
   Shared<std::atomic<int>> right;
   (void)pace::ranks::run(3, [&](Rank& rank) {
     const std::string given = rank.from_first(rank.number() == 0 ? std::string("key\0s", 5) : "of another rank");
     *right += given == std::string("key\0s", 5);
-    if (rank.number() == 2) std::ofstream(rank.store_path()) << "store";
-    rank.barrier();
-    std::string text;
-    std::ifstream(rank.store_path()) >> text;
-    *right += text == "store";
   });
-  CHECK(*right == 6);
+  CHECK(*right == 3);
+}
+
+TEST_CASE("all ranks share files without a name, a new one for each store") {
+  Shared<std::atomic<int>> right;
+  (void)pace::ranks::run(3, [&](Rank& rank) {
+    for (const int writer : {2, 0}) {
+      const std::string path = rank.store_path();
+      *right += std::filesystem::file_size(path) == 0;
+      rank.barrier();
+      if (rank.number() == writer) std::ofstream(path) << "by " << writer;
+      rank.barrier();
+      std::string text;
+      std::getline(std::ifstream(path), text);
+      *right += text == "by " + std::to_string(writer);
+    }
+  });
+  CHECK(*right == 12);
 }
 
 TEST_CASE("options and expectations that ranks cannot follow are refused by name") {

@@ -4,6 +4,7 @@
 #include "pace/ranks/rank.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -254,7 +255,21 @@ PACE_INLINE std::string Rank::from_first(std::string_view bytes) {
   return given;
 }
 
-PACE_INLINE std::string Rank::store_path() const { return "/proc/self/fd/" + std::to_string(store_); }
+PACE_INLINE std::string Rank::store_path() {
+  std::string path;
+  FileDescriptor own;
+  if (number_ == 0) {
+    own = detail::unnamed_file("store");
+    path = "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(own.get());
+  }
+  path = from_first(path);
+  if (number_ != 0) own = FileDescriptor(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!own) throw Error("store_path: cannot open rank 0's file: " + std::string(std::strerror(errno)));
+  // Rank 0's process has to last until all have opened the file.
+  barrier();
+  stores_.push_back(std::move(own));
+  return "/proc/self/fd/" + std::to_string(stores_.back().get());
+}
 
 PACE_INLINE at::Device Rank::gpu() const {
   const auto& hooks = at::detail::getCUDAHooks();
@@ -302,7 +317,7 @@ PACE_INLINE std::vector<Result> run(int ranks, const Body& body, const Patience&
   Patience patience = given;
   patience.silence = run_context().call_timeout.value_or(given.silence);
   detail::Meeting meeting(ranks);
-  const auto results = detail::unnamed_file("results"), store = detail::unnamed_file("store");
+  const auto results = detail::unnamed_file("results");
   const Orphans orphans;
   std::vector<pid_t> processes;
   std::fflush(nullptr);
@@ -310,7 +325,7 @@ PACE_INLINE std::vector<Result> run(int ranks, const Body& body, const Patience&
   for (int number = 0; number < ranks; ++number) {
     const pid_t process = ::fork();
     if (process == 0) {
-      Rank rank(number, meeting, results.get(), store.get());
+      Rank rank(number, meeting, results.get());
       detail::live_as_rank(parent, rank, body);
     }
     if (process < 0) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pace/base/config.hpp"
+#include "pace/os/file_descriptor.hpp"
 #include "pace/ranks/meeting.hpp"
 #include "pace/ranks/watch.hpp"
 #include "pace/result/result.hpp"
@@ -27,9 +28,8 @@ inline const bool program_forks_ranks = (run_context().forks_ranks = true);
 /// One of the processes that run() forks.
 class Rank {
  public:
-  /// For run(): `results` and `store` are descriptors of files without a name.
-  Rank(int number, detail::Meeting& meeting, int results, int store)
-      : number_(number), meeting_(meeting), results_(results), store_(store) {}
+  /// For run(): `results` is the descriptor of a file without a name.
+  Rank(int number, detail::Meeting& meeting, int results) : number_(number), meeting_(meeting), results_(results) {}
   Rank(const Rank&) = delete;
   Rank& operator=(const Rank&) = delete;
 
@@ -41,8 +41,9 @@ class Rank {
   void barrier() { meeting_.wait(number_, detail::Use::body); }
   /// Returns rank 0's `bytes` on all ranks, such as the identity of a communicator. Throws Error above 4096 bytes.
   [[nodiscard]] std::string from_first(std::string_view bytes);
-  /// Path of an empty file for c10d::FileStore. It has no name, so none stays behind.
-  [[nodiscard]] std::string store_path() const;
+  /// Path of a new, empty file that all ranks share, for a c10d::FileStore. All ranks call it together. The file has no
+  /// name, so none stays behind. Throws Error if it cannot be made or opened.
+  [[nodiscard]] std::string store_path();
   /// Returns the GPU of this rank's number, and makes it the current device. Throws DeviceMissing with the reason if
   /// LibTorch has no CUDA, or if there are fewer GPUs than ranks.
   [[nodiscard]] at::Device gpu() const;
@@ -59,7 +60,9 @@ class Rank {
 
   int number_;
   detail::Meeting& meeting_;
-  int results_, store_;
+  int results_;
+  /// Files of store_path().
+  std::vector<FileDescriptor> stores_;
 };
 
 /// Number of GPUs that ranks can use; 0: none, or a program without CUDA. Asks CUDA in another process, once, so that
