@@ -32,6 +32,11 @@ struct Way {
   return std::max<std::int64_t>(part, 1) * ranks;
 }
 
+/// Bytes of that tensor: the ones that a collective moves where `bytes` were asked for.
+[[nodiscard]] inline std::int64_t bytes_of(std::int64_t bytes, int ranks) {
+  return elements_of(bytes, ranks) * static_cast<std::int64_t>(sizeof(float));
+}
+
 /// One collective of one rank.
 class Operator {
  public:

@@ -111,7 +111,7 @@ void run_cases(pace::ranks::Rank& rank, const collectives::SharedBuffers* buffer
 TEST_CASE("collectives compute the closed form, and fast enough", "[ranks]") {
   std::unique_ptr<collectives::SharedBuffers> buffers;
   if (line.place == Place::cpu) {
-    const auto bytes = static_cast<std::size_t>(collectives::elements_of(sizes.back(), line.ranks)) * sizeof(float);
+    const auto bytes = static_cast<std::size_t>(collectives::bytes_of(sizes.back(), line.ranks));
     buffers = std::make_unique<collectives::SharedBuffers>(line.ranks, bytes * static_cast<std::size_t>(line.ranks));
   } else {
     if (pace::ranks::number_of_gpus() == 0) SKIP("no GPU that this program can use");
@@ -127,7 +127,7 @@ TEST_CASE("collectives compute the closed form, and fast enough", "[ranks]") {
     const auto& result = results[i];
     if (!result.passed_over.empty()) continue;
     CHECK_THAT(result, pace::AsExpected());
-    measured.push_back({cases.at(i).kind, collectives::text_of_bytes(cases.at(i).bytes), result});
+    measured.push_back({cases.at(i).kind, collectives::bytes_of(cases.at(i).bytes, line.ranks), result});
   }
   if (!measured.empty()) collectives::print_table(measured, line.ranks, std::cout);
 }
