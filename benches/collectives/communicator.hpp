@@ -15,7 +15,8 @@ struct Exchange {
 
 /// Sends and adds up tensors of 32-bit floats, which are contiguous and of any shape. They stay as they are unless they
 /// are outputs. Collectives are in the current stream, if the device has streams; all ranks call the same ones in one
-/// order.
+/// order. Unless stated otherwise `out` and `in` must not overlap. Collectives throw Error if the library fails. NCCL
+/// checks no sizes; the communicator in shared memory throws Error for tensors above its buffers.
 class Communicator {
  public:
   Communicator() = default;
@@ -25,13 +26,15 @@ class Communicator {
 
   [[nodiscard]] virtual int rank() const = 0;
   [[nodiscard]] virtual int ranks() const = 0;
-  /// The sum of all ranks' `in`, of equal sizes.
+  /// The sum of all ranks' `in`. `out` has the size of `in`, and may be `in`.
   virtual void all_reduce(const at::Tensor& in, const at::Tensor& out) = 0;
-  /// All ranks' `in`, one after the other.
+  /// All ranks' `in`, one after the other. `out` has ranks() times the size of `in`, and `in` may be this rank's part.
   virtual void all_gather(const at::Tensor& in, const at::Tensor& out) = 0;
-  /// This rank's part of the sum of all ranks' `in`.
+  /// This rank's part of the sum of all ranks' `in`. `in` has ranks() times the size of `out`, which may be this rank's
+  /// part of `in`.
   virtual void reduce_scatter(const at::Tensor& in, const at::Tensor& out) = 0;
-  /// All messages at once.
+  /// All messages at once. What one rank sends has the size that the other receives. At most one message goes to each
+  /// rank.
   virtual void exchange(const std::vector<Exchange>& all) = 0;
 };
 

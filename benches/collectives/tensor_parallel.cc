@@ -1,5 +1,5 @@
-// A tensor-parallel MLP, as an example: every rank has some columns of the first layer and the same rows of the second
-// one, and an all-reduce adds up what the ranks compute. Compared with one rank that computes everything.
+// A tensor-parallel MLP, as an example. Every rank has some columns of the first layer and the same rows of the second
+// one. An all-reduce adds up what the ranks compute. Compared with one rank that computes everything.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
