@@ -98,9 +98,9 @@ class Comparison {
 
   /// Checks, times and judges the implementations. All ranks call it. ranks::run() returns the result, as do rank 0's
   /// listeners. A candidate that is wrong or throws on any rank is a row of the result, which names the rank. Throws
-  /// Error if the ranks make different comparisons, if the baseline throws, if an implementation is wrong only after
-  /// the rounds, or for an option or expectation that ranks cannot follow, such as Audit::strict. Times by the wall
-  /// clock, or by events on the GPU of the operands.
+  /// Error if the ranks make different comparisons, or if the baseline throws. So it does for an implementation that is
+  /// wrong only after the rounds, and for what ranks cannot follow, such as Audit::strict. Times by the wall clock, or
+  /// by events on the GPU of the operands.
   void run() { detail::run_on_local_clock(*this, plan_, rank_); }
   /// The same with a clock of this rank, such as a test's fake clock.
   void run(timing::Clock& clock) { run({.clock = clock}); }

@@ -83,7 +83,7 @@ class LockStep {
  public:
   LockStep(Meeting& meeting, int rank, const LocalClock& local) : meeting_(meeting), rank_(rank), local_(local) {}
 
-  [[nodiscard]] Place& place() const { return meeting_.place(rank_); }
+  [[nodiscard]] RankMemory& place() const { return meeting_.place(rank_); }
   [[nodiscard]] Meeting& meeting() const { return meeting_; }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] const LocalClock& local() const { return local_; }
@@ -151,7 +151,7 @@ class LockStep {
     std::string all;
     const bool only_thrown = threw();
     for (int rank = first; rank < meeting_.ranks(); ++rank) {
-      const Place& of = meeting_.place(rank);
+      const RankMemory& of = meeting_.place(rank);
       if (of.problem[0] == '\0' || (only_thrown && !of.threw)) continue;
       all += (all.empty() ? "rank " : "; rank ") + std::to_string(rank) + ": " + of.problem;
     }

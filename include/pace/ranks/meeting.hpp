@@ -32,7 +32,7 @@ void write_text(char (&to)[N], std::string_view text) {
 }
 
 /// What one rank tells the others and the first process. No other rank writes to it.
-struct alignas(64) Place {
+struct alignas(64) RankMemory {
   /// The barrier and its use at which the rank waits, see number_of(); 0: it is at work.
   std::atomic<std::uint64_t> waits_at{0};
   /// Grows with each barrier that the rank leaves.
@@ -96,12 +96,13 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free && std::atomic<dou
 class Meeting {
  public:
   /// Throws Error if there is no memory.
-  explicit Meeting(int ranks) : ranks_(ranks), bytes_(sizeof(Table) + static_cast<std::size_t>(ranks) * sizeof(Place)) {
+  explicit Meeting(int ranks)
+      : ranks_(ranks), bytes_(sizeof(Table) + static_cast<std::size_t>(ranks) * sizeof(RankMemory)) {
     void* const memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) throw Error(std::string("no memory that ranks could share: ") + std::strerror(errno));
     table_ = new (memory) Table;
-    places_ = reinterpret_cast<Place*>(table_ + 1);
-    for (int i = 0; i < ranks; ++i) new (places_ + i) Place;
+    places_ = reinterpret_cast<RankMemory*>(table_ + 1);
+    for (int i = 0; i < ranks; ++i) new (places_ + i) RankMemory;
   }
   Meeting(const Meeting&) = delete;
   Meeting& operator=(const Meeting&) = delete;
@@ -109,12 +110,12 @@ class Meeting {
 
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] Table& table() const { return *table_; }
-  [[nodiscard]] Place& place(int rank) const { return places_[rank]; }
+  [[nodiscard]] RankMemory& place(int rank) const { return places_[rank]; }
 
   /// Returns once all ranks are here. Waits without sleeping, since a wake-up takes longer than many samples. After
   /// some 0.1 ms it lets other threads of the core run.
   void wait(int rank, Use use = Use::steps) {
-    Place& own = place(rank);
+    RankMemory& own = place(rank);
     Barrier& barrier = table_->barriers[static_cast<std::size_t>(use)];
     const std::uint64_t before = barrier.uses.load(std::memory_order_acquire);
     own.waits_at.store(number_of(use, before), std::memory_order_release);
@@ -156,7 +157,7 @@ class Meeting {
   int ranks_;
   std::size_t bytes_;
   Table* table_ = nullptr;
-  Place* places_ = nullptr;
+  RankMemory* places_ = nullptr;
 };
 
 }  // namespace pace::ranks::detail

@@ -105,7 +105,7 @@ inline void refuse_to_fork(int ranks) {
 }
 
 /// Enters the exception being handled as the reason why a rank ends.
-inline void enter_failure(Place& place) {
+inline void enter_failure(RankMemory& place) {
   place.fault = Fault::error;
   try {
     throw;
@@ -132,7 +132,7 @@ inline void enter_failure(Place& place) {
   run_context().completion = nullptr;
   if (rank.number() == 0) run_context().recollection = recollection;
   progress() = nullptr;
-  Place& place = rank.meeting().place(rank.number());
+  RankMemory& place = rank.meeting().place(rank.number());
   int code = EXIT_SUCCESS;
   try {
     body(rank);

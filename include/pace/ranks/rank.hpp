@@ -76,9 +76,9 @@ using Body = std::function<void(Rank&)>;
 /// Publishes each result as it comes, as pace::compare does, and returns all of them once every rank has finished.
 ///
 /// Throws if a rank throws, ends, or reaches no barrier for `patience.silence`; the message has its number and the
-/// reason. All other ranks, and what they started, are ended first. Throws Error as well for fewer than one rank, for
-/// options that ranks cannot follow, and in a process with other threads or one that has used a GPU, which a forked
-/// process could not use. `--call-timeout` takes the place of `patience.silence`.
+/// reason. All other ranks, and what they started, are ended first. Throws Error as well for fewer than one rank, and
+/// for options that ranks cannot follow. So it does in a process with other threads, or in one that has used a GPU,
+/// which a forked process could not use. `--call-timeout` takes the place of `patience.silence`.
 [[nodiscard]] std::vector<Result> run(int ranks, const Body& body, const Patience& patience = {});
 
 }  // namespace pace::ranks

@@ -95,10 +95,10 @@ class Watch {
   }
 
   [[nodiscard]] std::optional<Ending> first_failure() const {
-    const Place* first = nullptr;
+    const RankMemory* first = nullptr;
     int number = 0;
     for (int rank = 0; rank < meeting_.ranks(); ++rank) {
-      const Place& place = meeting_.place(rank);
+      const RankMemory& place = meeting_.place(rank);
       if (place.progress.load(std::memory_order_acquire) != Progress::failed) continue;
       if (first != nullptr && first->failed_at.load() <= place.failed_at.load()) continue;
       first = &place;
@@ -126,7 +126,7 @@ class Watch {
     std::uint64_t beats = 0;
     std::string problem;
     for (int rank = 0; rank < meeting_.ranks(); ++rank) {
-      const Place& place = meeting_.place(rank);
+      const RankMemory& place = meeting_.place(rank);
       beats += place.beats.load(std::memory_order_relaxed);
       if (place.failed_at.load(std::memory_order_acquire) > 0 && problem.empty())
         problem = name_of(rank) + ": " + place.problem;
