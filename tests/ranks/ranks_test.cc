@@ -196,6 +196,48 @@ TEST_CASE("expectations of several ranks are judged as any other, and listeners 
   CHECK(heard == std::vector<std::string>{"slower", "faster"});
 }
 
+TEST_CASE("comparisons that the run passes over are returned as such, and nobody hears of them") {
+  struct OnlyOne final : pace::CaseSelection {
+    std::string passes_over(const pace::PlannedCase& planned) override {
+      seen.push_back(planned.name);
+      return planned.name == "one" ? "" : "not selected";
+    }
+    std::vector<std::string> seen;
+  } cases;
+  std::vector<std::string> heard;
+  const auto listener =
+      pace::run_context().on_result([&](const pace::Result& result) { heard.push_back(result.name); });
+  pace::run_context().cases = &cases;
+  const auto results = pace::ranks::run(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    const auto copy = [&](const at::Tensor& x) {
+      clock.advance(10 * us);
+      return x.clone();
+    };
+    pace::Options options = short_options();
+    options.seed = 42;
+    for (const char* name : {"other", "one"})
+      pace::ranks::compare(rank, name, operand_of(rank))
+          .options(options)
+          .baseline("first", copy)
+          .candidate("second", copy)
+          .run(clock);
+  });
+  pace::run_context().cases = nullptr;
+  pace::run_context().remove_listener(listener);
+  REQUIRE(results.size() == 2);
+  CHECK(results[0].name == "other");
+  CHECK(results[0].passed_over == "not selected");
+  CHECK(results[0].seed == 42);
+  REQUIRE(results[0].implementations.size() == 2);
+  CHECK(results[0].implementations[0].is_baseline);
+  CHECK(results[0].implementations[1].name == "second");
+  CHECK(results[0].implementations[1].outcome == Outcome::unreached);
+  CHECK(results[1].passed_over.empty());
+  CHECK(cases.seen == std::vector<std::string>{"other", "one"});
+  CHECK(heard == std::vector<std::string>{"one"});
+}
+
 TEST_CASE("a candidate that is wrong on one rank alone is wrong, and the rank is named") {
   const int wrong = GENERATE(0, 2);
   Shared<Sum> sum;

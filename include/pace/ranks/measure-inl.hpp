@@ -127,7 +127,10 @@ PACE_INLINE void measure(Rank& rank, const pace::detail::ComparisonPlan& plan, c
                          Compare compare) {
   if (rank.number() == 0 && run_context().cases != nullptr) rank.hand_over(pace::detail::describe(plan));
   // All ranks pass over the same comparisons.
-  if (pace::detail::settle_without_measuring(plan)) return;
+  if (const auto passed_over = pace::detail::settle_without_measuring(plan)) {
+    if (rank.number() == 0) rank.hand_over(*passed_over);
+    return;
+  }
   LockStep step(rank.meeting(), rank.number(), local);
   agree_on(step, plan);
   const BarrierError barrier = step.measure_barrier();

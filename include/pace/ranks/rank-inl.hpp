@@ -49,7 +49,7 @@ namespace pace::ranks {
 namespace detail {
 
 /// First characters of a line that rank 0 hands over.
-inline constexpr char measured_line = 'm', recalled_line = 'r', planned_line = 'p';
+inline constexpr char measured_line = 'm', recalled_line = 'r', passed_over_line = 'o', planned_line = 'p';
 
 /// Whether this process has initialised CUDA's driver, which works in no process that is forked afterwards. Does not
 /// initialise it: c10::cuda::device_count() would.
@@ -188,29 +188,19 @@ class HandedOver {
   return planned;
 }
 
-/// Lets the first process select what rank 0 has selected. Returns the result of a comparison that is passed over.
-[[nodiscard]] inline std::optional<Result> select(const PlannedCase& planned) {
-  std::string why = run_context().cases->passes_over(planned);
-  if (why.empty()) return std::nullopt;
-  Result result;
-  result.name = planned.name;
-  result.inputs = planned.inputs;
-  for (const auto& name : planned.implementations) {
-    auto& row = result.implementations.emplace_back();
-    row.name = name;
-    row.is_baseline = result.implementations.size() == 1;
-    row.outcome = Outcome::unreached;
-    row.message = why;
-  }
-  result.passed_over = std::move(why);
-  return result;
-}
-
 /// Publishes the result that rank 0 has handed over, and returns it; or returns that of a comparison passed over.
 [[nodiscard]] inline std::optional<Result> take_line(std::string_view line) {
   const auto json = parse_json<report::Json>(line.substr(1));
-  if (line.front() == planned_line) return select(planned_from(json));
+  if (line.front() == planned_line) {
+    // The first process selects what rank 0 has selected.
+    (void)run_context().cases->passes_over(planned_from(json));
+    return std::nullopt;
+  }
   Result result = report::result_from(json);
+  if (line.front() == passed_over_line) {
+    result.passed_over = json.at("passed_over");
+    return result;
+  }
   if (line.front() == recalled_line) {
     Result known;
     if (auto* const earlier = run_context().recollection) (void)earlier->recall(result.name, known);
@@ -286,8 +276,13 @@ PACE_INLINE at::Device Rank::gpu() const {
 }
 
 PACE_INLINE void Rank::hand_over(const Result& result) const {
-  hand_over_line((result.recalled ? detail::recalled_line : detail::measured_line) +
-                 report::text_of(report::to_json(result)));
+  report::Json json = report::to_json(result);
+  char line = result.recalled ? detail::recalled_line : detail::measured_line;
+  if (!result.passed_over.empty()) {
+    line = detail::passed_over_line;
+    json["passed_over"] = result.passed_over;
+  }
+  hand_over_line(line + report::text_of(json));
 }
 
 PACE_INLINE void Rank::hand_over(const PlannedCase& planned) const {
