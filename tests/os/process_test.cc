@@ -65,16 +65,31 @@ TEST_CASE("a copy of the process answers, and what it changes stays its own") {
   CHECK(detail::ask_fork([&] {
           ++asked;
           return long_answer;
-        }) == long_answer);
+        }).text == long_answer);
   CHECK(asked == 0);
 }
 
 TEST_CASE("a copy of the process that throws or dies answers nothing") {
-  CHECK(detail::ask_fork([]() -> std::string { throw std::runtime_error("no answer"); }).empty());
-  CHECK(detail::ask_fork([]() -> std::string {
-          (void)::raise(SIGKILL);
-          return "no answer";
-        }).empty());
+  const auto thrown = detail::ask_fork([]() -> std::string { throw std::runtime_error("no answer"); });
+  CHECK(thrown.text.empty());
+  CHECK(thrown.fault == "it threw or ended early, with exit code 1");
+  const auto killed = detail::ask_fork([]() -> std::string {
+    (void)::raise(SIGKILL);
+    return "no answer";
+  });
+  CHECK(killed.text.empty());
+  CHECK(killed.fault == "it was ended by signal 9 (Killed)");
+}
+
+TEST_CASE("a copy of the process that does not answer in time is ended") {
+  constexpr std::chrono::milliseconds limit(20);
+  const auto answer = detail::ask_fork(
+      []() -> std::string {
+        while (true) ::pause();
+      },
+      limit);
+  CHECK(answer.text.empty());
+  CHECK(answer.fault == "it did not answer within 20.0 ms");
 }
 
 TEST_CASE("a program that prints nothing for too long is ended, which its status says") {

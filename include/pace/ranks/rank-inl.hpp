@@ -301,7 +301,9 @@ PACE_INLINE void Rank::hand_over_line(const std::string& line) const {
 
 PACE_INLINE int number_of_gpus() {
 #ifdef PACE_CUDA
-  return static_cast<int>(cuda::device_names_from_fork().size());
+  const auto& found = cuda::device_names_from_fork();
+  if (!found.fault.empty()) throw Error("ranks::number_of_gpus: " + found.fault);
+  return static_cast<int>(found.names.size());
 #else
   return 0;
 #endif

@@ -66,7 +66,7 @@ class Rank {
 };
 
 /// Number of GPUs that ranks can use; 0: none, or a program without CUDA. Asks CUDA in another process, once, so that
-/// run() can still fork.
+/// run() can still fork. Throws Error if that process fails, or does not answer within a minute.
 [[nodiscard]] int number_of_gpus();
 
 /// What all ranks run.

@@ -105,6 +105,15 @@ namespace detail {
   return at::hasCUDA();
 }
 
+/// Why there is no GPU, as a clause.
+[[nodiscard]] inline std::string reason_for_no_gpu() {
+#ifdef PACE_CUDA
+  if (run_context().forks_ranks && !cuda::device_names_from_fork().fault.empty())
+    return cuda::device_names_from_fork().fault;
+#endif
+  return "there is no GPU that this program can use";
+}
+
 /// Lets what runs in this process follow the options.
 inline void apply_options(SessionCall& call) {
   SessionOptions& options = call.options;
@@ -113,7 +122,7 @@ inline void apply_options(SessionCall& call) {
   if (call.config.after_parse) call.config.after_parse(options);
   run_context().call_timeout = options.call_timeout;
   use_threads(options.threads);
-  if (!has_gpu()) refuse_options_for_gpu(options, "there is no GPU that this program can use");
+  if (!has_gpu()) refuse_options_for_gpu(options, reason_for_no_gpu());
 }
 
 /// Prints the names of the measurements. Returns the exit code.

@@ -22,7 +22,7 @@ namespace pace::runner {
 /// Names of the GPUs that this process can use; empty: there are none. In a program that forks ranks another process
 /// asks CUDA, since ranks could not use CUDA any more.
 [[nodiscard]] inline std::vector<std::string> names_of_gpus() {
-  return run_context().forks_ranks ? cuda::device_names_from_fork() : cuda::device_names();
+  return run_context().forks_ranks ? cuda::device_names_from_fork().names : cuda::device_names();
 }
 
 /// Adds the names of the GPUs that this process can use, and the version of their driver.
@@ -32,7 +32,7 @@ inline void describe_gpus(std::map<std::string, std::string>& extra) {
   if (gpus.empty()) return;
   extra["gpu"] = gpus;
   const auto version = [] { return cuda::Nvml::driver_version(); };
-  extra["gpu_driver"] = run_context().forks_ranks ? pace::detail::ask_fork(version) : version();
+  extra["gpu_driver"] = run_context().forks_ranks ? pace::detail::ask_fork(version).text : version();
 }
 #endif
 

@@ -5,6 +5,7 @@
 
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "pace/gpu/cuda/facts.hpp"
@@ -20,20 +21,29 @@ namespace pace::cuda {
   return names;
 }
 
-/// The same from a copy of this process, which leaves CUDA alone here. Asks once: a start of CUDA takes a tenth of a
-/// second and more.
-[[nodiscard]] inline const std::vector<std::string>& device_names_from_fork() {
-  static const std::vector<std::string> names = [] {
-    std::istringstream lines(pace::detail::ask_fork([] {
+/// What another process said of the GPUs.
+struct NamesFromFork {
+  std::vector<std::string> names = {};
+  /// Why that process did not answer, as a clause; empty: it did.
+  std::string fault = {};
+};
+
+/// The same names from a copy of this process, which leaves CUDA alone here. Asks once: a start of CUDA takes a tenth
+/// of a second and more.
+[[nodiscard]] inline const NamesFromFork& device_names_from_fork() {
+  static const NamesFromFork found = [] {
+    const auto answer = pace::detail::ask_fork([] {
       std::string all;
       for (const auto& name : device_names()) all += name + '\n';
       return all;
-    }));
-    std::vector<std::string> found;
-    for (std::string line; std::getline(lines, line);) found.push_back(line);
-    return found;
+    });
+    NamesFromFork all;
+    if (!answer.fault.empty()) all.fault = "the process that asked CUDA for GPUs failed: " + answer.fault;
+    std::istringstream lines(answer.text);
+    for (std::string line; std::getline(lines, line);) all.names.push_back(std::move(line));
+    return all;
   }();
-  return names;
+  return found;
 }
 
 }  // namespace pace::cuda
