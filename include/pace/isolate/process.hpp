@@ -29,6 +29,7 @@
 #include "pace/base/units.hpp"
 #include "pace/isolate/message.hpp"
 #include "pace/os/activity.hpp"
+#include "pace/os/wait_a_moment.hpp"
 #include "pace/subject/forked.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/time_left.hpp"
@@ -75,15 +76,6 @@ struct SideRequest {
 
 /// First value of a side's answer.
 enum class SideAnswer : char { result, failure, error };
-
-/// Lets the core's other thread run while this one waits for memory to change.
-inline void wait_a_moment() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
-#elif defined(__aarch64__)
-  asm volatile("yield");
-#endif
-}
 
 /// A forked process that runs one implementation. It serves requests until end(), and ends with this process.
 class SideProcess {

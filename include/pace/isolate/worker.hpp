@@ -21,6 +21,7 @@
 #include "pace/isolate/process.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/os/activity.hpp"
+#include "pace/os/wait_a_moment.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/plan.hpp"
 #include "pace/subject/prepare.hpp"

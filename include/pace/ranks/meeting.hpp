@@ -16,6 +16,7 @@
 
 #include "pace/base/error.hpp"
 #include "pace/base/units.hpp"
+#include "pace/os/wait_a_moment.hpp"
 
 namespace pace::ranks::detail {
 
@@ -126,7 +127,7 @@ class Meeting {
       constexpr int spins = 4096;
       for (int i = 0; barrier.uses.load(std::memory_order_acquire) == before; ++i) {
         if (i < spins)
-          let_other_thread_run();
+          pace::detail::wait_a_moment();
         else
           (void)::sched_yield();
       }
@@ -146,14 +147,6 @@ class Meeting {
   }
 
  private:
-  static void let_other_thread_run() {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    asm volatile("yield");
-#endif
-  }
-
   int ranks_;
   std::size_t bytes_;
   Table* table_ = nullptr;
