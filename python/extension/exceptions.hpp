@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -31,6 +32,24 @@ class PythonError : public std::exception {
   const py::object last = frames[frames.size() - 1];
   return message + " (in " + std::string(py::str(last.attr("name"))) + ", " +
          std::string(py::str(last.attr("filename"))) + ':' + std::string(py::str(last.attr("lineno"))) + ')';
+}
+
+/// Runs code without Python's lock, which this thread holds before and afterwards. Throws PythonError for an exception
+/// of Python's that LibTorch passed on.
+template <class Code>
+void run_without_lock(const Code& code) {
+  try {
+    const py::gil_scoped_release released;
+    code();
+  } catch (...) {
+    // LibTorch leaves it in the thread, too.
+    if (PyErr_Occurred() == nullptr) throw;
+    const py::error_already_set error;
+    // Ctrl-C comes again in the next call.
+    if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
+    if (error.matches(PyExc_MemoryError)) throw std::bad_alloc();
+    throw PythonError(describe_exception(error));
+  }
 }
 
 /// The message about a sample in which `what` was compiled.

@@ -30,10 +30,12 @@
 #include "pace/run/rounds_watch.hpp"
 #include "pace/run/run_context.hpp"
 #include "pace/runner/torch_environment.hpp"
+#include "pace/subject/around_backward.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/version.hpp"
 #include "python/extension/arguments.hpp"
 #include "python/extension/callable.hpp"
+#include "python/extension/exceptions.hpp"
 #include "python/extension/outputs.hpp"
 
 namespace pace::python {
@@ -299,6 +301,7 @@ PYBIND11_MODULE(_pace, module) {
   module.attr("has_cuda") = false;
 #endif
   spelling() = Spelling::python;
+  detail::around_backward() = [](FunctionRef<void()> backward) { run_without_lock(backward); };
   py::register_exception<Error>(module, "Error", PyExc_ValueError);
   module.def("describe_tensor", &detail::describe_tensor);
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -248,6 +249,8 @@ class Interpreter final : public Host {
       refuse(error);
     }
   }
+
+  void without_lock(const std::function<void()>& code) override { run_without_lock(code); }
 
  private:
   static void start(const std::string& executable) {

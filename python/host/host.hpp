@@ -2,6 +2,7 @@
 // (benches/files/loaders/python.hpp).
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -55,6 +56,8 @@ class Host {
   /// The arguments that `name` holds: a tuple, a dict of named ones, a single value, or a function that returns one of
   /// these. Throws InputError as find() does, and for values that C++ has no type for.
   [[nodiscard]] virtual HostArguments arguments(const std::string& path, const std::string& name) = 0;
+  /// Runs code that must not hold Python's lock, such as a backward pass. This thread holds it otherwise.
+  virtual void without_lock(const std::function<void()>& code) = 0;
 };
 
 /// Starts the interpreter. `executable`: the Python whose packages it has. `package`: the folder python/pace.

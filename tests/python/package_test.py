@@ -322,6 +322,38 @@ class Outputs(unittest.TestCase):
         self.assertEqual(compared(step(2), step(1)).run()["mine"].outcome, "wrong")
 
 
+    def test_a_wrong_backward_pass_behind_right_outputs_is_wrong(self):
+        def with_backward(backward):
+            class Double(torch.autograd.Function):
+                @staticmethod
+                def forward(context, x):
+                    return x * 2
+
+                @staticmethod
+                def backward(context, gradient):
+                    return backward(gradient)
+
+            return Double.apply
+
+        def raises(gradient):
+            raise ValueError("no gradient today")
+
+        x = torch.randn(8, 4, requires_grad=True)
+        eager = lambda x: x.mul(2)
+        result = compared(with_backward(lambda gradient: gradient * 2), eager, x).run()
+        self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
+        self.assertFalse(any("Gradients" in note for note in result.notes), result.notes)
+        result = compared(with_backward(lambda gradient: gradient * 3), eager, x).run()
+        self.assertEqual(result["mine"].outcome, "wrong")
+        self.assertIn("the gradient of operand tensor 0 is not the baseline's", result["mine"].message)
+        result = compared(with_backward(raises), eager, x).run()
+        self.assertIn("its backward pass throws, and the baseline's does not: ValueError: no gradient today",
+                      result["mine"].message)
+        result = compared(eager, with_backward(raises), x).run()
+        self.assertTrue(any("backward pass throws: ValueError: no gradient today" in note for note in result.notes),
+                        result.notes)
+
+
 class Results(unittest.TestCase):
     def test_a_file_has_what_the_result_has(self):
         result = compared(lambda x: x + x).run()

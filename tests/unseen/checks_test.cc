@@ -394,7 +394,9 @@ void check_gradients(const Tensors& operands, const Subjects::Function& baseline
   const auto given = pace::detail::expected_of(*baseline, subjects.sets, 1);
   const CheckOptions options;
   pace::detail::Gradients gradients({*baseline, subjects.sets, subjects.given, given, options}, 1, 1);
-  gradients.learn();
+  std::vector<std::string> notes;
+  gradients.learn(notes);
+  CHECK(notes.empty());
   for (const auto& each : candidates) check_fault(gradients.find_fault(*subjects.implementation(each.function)), each);
   check_fault(gradients.find_fault(*baseline), {"the baseline", baseline_function});
 }
@@ -435,6 +437,27 @@ TEST_CASE("gradients are the baseline's but for rounding, or they are missing, w
                       return c10::IValue(with_gradients_of(y, y.mul(sizes.eq(1).mul(0.2).add(1))));
                     },
                     "% of its elements differ by more than a tenth"}});
+}
+
+TEST_CASE("a note says why the baseline's backward pass throws, unless an operator has no derivative") {
+  const auto notes_of = [](const Subjects::Function& function) {
+    Subjects subjects({at::randn({16, 16}).requires_grad_()});
+    const auto baseline = subjects.implementation(function);
+    const auto given = pace::detail::expected_of(*baseline, subjects.sets, 1);
+    const CheckOptions options;
+    pace::detail::Gradients gradients({*baseline, subjects.sets, subjects.given, given, options}, 1, 1);
+    std::vector<std::string> notes;
+    gradients.learn(notes);
+    return notes;
+  };
+  const auto throws = [](Tensors& t) {
+    auto y = t[0].mul(2);
+    y.register_hook([](const at::Tensor&) -> at::Tensor { throw std::runtime_error("no backward"); });
+    return c10::IValue(y);
+  };
+  CHECK(notes_of(throws) ==
+        std::vector<std::string>{"Gradients were not compared: the baseline's backward pass throws: no backward."});
+  CHECK(notes_of([](Tensors& t) { return c10::IValue(at::nextafter(t[0], t[0].mul(2))); }).empty());
 }
 
 TEST_CASE("without gradients of the baseline's, none are asked for") {

@@ -16,6 +16,7 @@
 #include "benches/files/loaders/loader.hpp"
 #include "pace/base/error.hpp"
 #include "pace/os/beside_program.hpp"
+#include "pace/subject/around_backward.hpp"
 #include "python/host/host.hpp"
 
 namespace pace::benches::loaders {
@@ -49,7 +50,11 @@ namespace detail {
 
 /// The interpreter of this process, which the first call starts. Throws Unsupported.
 [[nodiscard]] inline python::Host& python_host() {
-  static python::Host* const host = open_python();
+  static python::Host* host = nullptr;
+  if (host == nullptr) {
+    host = open_python();
+    pace::detail::around_backward() = [](FunctionRef<void()> backward) { host->without_lock([&] { backward(); }); };
+  }
   return *host;
 }
 

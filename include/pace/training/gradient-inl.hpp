@@ -10,6 +10,7 @@
 #include "pace/base/error.hpp"
 #include "pace/base/random.hpp"
 #include "pace/check/ivalue.hpp"
+#include "pace/subject/around_backward.hpp"
 
 namespace pace {
 
@@ -47,7 +48,8 @@ PACE_INLINE GradientOf gradient_of(OutputGradient gradient) {
 PACE_INLINE void run_backward(const c10::IValue& prepared) {
   const auto& elements = prepared.toTupleRef().elements();
   const bool keep = elements.size() > 2 && elements[2].toBool();
-  elements[0].toTensor().backward(elements[1].toTensor(), /*retain_graph=*/keep);
+  detail::run_around_backward(
+      [&] { elements[0].toTensor().backward(elements[1].toTensor(), /*retain_graph=*/keep); });
 }
 
 PACE_INLINE c10::IValue keep_graph(const c10::IValue& prepared) {

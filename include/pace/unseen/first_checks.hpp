@@ -74,7 +74,7 @@ class FirstChecks {
     const bool is_step = baseline.phases() != nullptr;
     if (!is_step) learn_edge_values(notes);
     if (!is_step) learn_each_operand(notes);
-    if (!is_step) learn_gradients();
+    if (!is_step) learn_gradients(notes);
     learn_draws(baseline);
     return !checks_.empty();
   }
@@ -116,13 +116,13 @@ class FirstChecks {
     checks_.push_back(std::move(check));
   }
 
-  void learn_gradients() {
+  void learn_gradients(std::vector<std::string>& notes) {
     const auto& with_graph = expected_.with_graph;
     if (!allowed_by(limits_of_gradients) || !Gradients::applies(check_) ||
         std::ranges::find(with_graph, true) == with_graph.end())
       return;
     auto check = std::make_unique<Gradients>(oracle_, options_.seed, calls_in_a_row());
-    check->learn();
+    check->learn(notes);
     checks_.push_back(std::move(check));
   }
 

@@ -15,6 +15,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/ivalue.h>
 #include <c10/core/GradMode.h>
+#include <c10/util/Exception.h>
 #include <torch/csrc/autograd/autograd.h>
 
 #include "pace/base/message_parts.hpp"
@@ -24,6 +25,7 @@
 #include "pace/check/text.hpp"
 #include "pace/check/tolerance.hpp"
 #include "pace/os/activity.hpp"
+#include "pace/subject/around_backward.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/subject/random_state.hpp"
@@ -55,8 +57,9 @@ class Gradients final : public Check {
       : oracle_(oracle), operands_(oracle.operands), seed_(seed), calls_(calls) {}
 
   /// Takes the baseline's gradients at unseen values, at the values given, or at both. Learns nothing if the
-  /// backward pass throws, or if no graph leads to an operand that requires gradients.
-  void learn() {
+  /// backward pass throws, or if no graph leads to an operand that requires gradients. Adds to `notes` why it throws,
+  /// unless an operator has no derivative.
+  void learn(std::vector<std::string>& notes) {
     Implementation& baseline = oracle_.baseline;
     try {
       const auto given = oracle_.given.clone();
@@ -71,6 +74,8 @@ class Gradients final : public Check {
       learned_.clear();
     }
     operands_.restore_all(0);
+    if (learned_.empty() && !baseline_throws_.empty())
+      notes.push_back("Gradients were not compared: the baseline's backward pass throws: " + baseline_throws_ + '.');
   }
 
   /// Returns the fault of gradients behind correct outputs, as text; empty if none.
@@ -141,6 +146,7 @@ class Gradients final : public Check {
     for (const std::size_t i : inputs()) leaves.push_back(operands_.tensors[0][i]);
     if (leaves.empty()) return {};
     reset_random_state(seed_);
+    in_backward_ = false;
     c10::IValue output;
     {
       const c10::AutoGradMode as_given(gradients_);
@@ -161,8 +167,12 @@ class Gradients final : public Check {
     }
     if (outputs.empty()) return {};
     Taken taken;
-    taken.gradients = torch::autograd::grad(outputs, leaves, factors, /*retain_graph=*/std::nullopt,
-                                            /*create_graph=*/false, /*allow_unused=*/true);
+    in_backward_ = true;
+    run_around_backward([&] {
+      taken.gradients = torch::autograd::grad(outputs, leaves, factors, /*retain_graph=*/std::nullopt,
+                                              /*create_graph=*/false, /*allow_unused=*/true);
+    });
+    in_backward_ = false;
     // For example, an embedding's sparse gradients.
     for (auto& gradient : taken.gradients)
       if (gradient.defined() && gradient.layout() != at::kStrided) gradient = gradient.to_dense();
@@ -185,8 +195,12 @@ class Gradients final : public Check {
       shrink_slightly(near, seed_ + 12);
       taken = at(baseline, made.values->tensors(), where);
       nearby = at(baseline, near, where);
+    } catch (const c10::NotImplementedError&) {
+      return;
     } catch (...) {
-      if (current_failure().device != Failure::Device::fine) throw;
+      const Failure failure = current_failure();
+      if (failure.device != Failure::Device::fine) throw;
+      if (in_backward_) baseline_throws_ = failure.message;
       return;
     }
     if (taken.gradients.size() != nearby.gradients.size()) return;
@@ -315,6 +329,10 @@ class Gradients final : public Check {
   /// Whether each output tensor of the baseline has a graph.
   std::vector<bool> with_graph_ = {};
   std::vector<Learned> learned_ = {};
+  /// What the baseline's backward pass threw; empty: nothing.
+  std::string baseline_throws_ = {};
+  /// Whether the backward pass runs, or has thrown.
+  mutable bool in_backward_ = false;
 };
 
 }  // namespace pace::detail
