@@ -15,6 +15,9 @@ class Unusable(Exception):
 
 
 _modules: dict[pathlib.Path, Any] = {}
+_folders: list[pathlib.Path] = []
+_on_path: set[pathlib.Path] = set()
+_imported_before: set[str] = set()
 
 
 def find(path: str, name: str) -> Any:
@@ -25,7 +28,7 @@ def find(path: str, name: str) -> Any:
     module = _modules[file]
     if not hasattr(module, name):
         others = [each for each, value in vars(module).items()
-                  if callable(value) and getattr(value, "__module__", None) == module.__name__]
+                  if callable(value) and getattr(value, "__module__", None) == file.stem]
         raise Unusable(f"{path}: has no '{name}'" + (f"; it has: {', '.join(others)}" if others else ""))
     return getattr(module, name)
 
@@ -33,16 +36,57 @@ def find(path: str, name: str) -> Any:
 def _run(path: str, file: pathlib.Path) -> Any:
     if not file.is_file():
         raise Unusable(f"{path}: there is no such file")
+    folder = file.parent
+    if not _folders:
+        _imported_before.update(sys.modules)
+    if folder not in _folders:
+        _folders.append(folder)
+    for other in _folders:
+        if other != folder:
+            _set_aside(other)
     spec = importlib.util.spec_from_file_location(file.stem, file)
     module = importlib.util.module_from_spec(spec)
     # So that its own imports, and what compiles its functions, find it by its name.
-    sys.path.insert(0, str(file.parent))
+    if folder not in _on_path:
+        sys.path.insert(0, str(folder))
+        _on_path.add(folder)
     sys.modules.setdefault(file.stem, module)
     try:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:
         raise Unusable(f"{path}: cannot be run: {_described(error, file)}") from error
+    finally:
+        # With several folders, a later import could find another folder's module of that name.
+        if len(_folders) > 1:
+            _set_aside(folder)
     return module
+
+
+def _set_aside(folder: pathlib.Path) -> None:
+    """Gives the modules of a folder names of their own, so that files of other folders import theirs. Code that knows
+    them keeps them, and what looks up a function's module by `__name__`, as torch.compile does, finds it. A later
+    `import` does not."""
+
+    def lies_there(name: str, module: Any) -> bool:
+        if "." in name or "@" in name or name in _imported_before:
+            return False
+        places = [*(getattr(module, "__path__", None) or []), getattr(module, "__file__", None)]
+        return any(isinstance(place, str) and pathlib.Path(place).resolve().parent == folder for place in places)
+
+    # A second entry is the user's, such as the current folder.
+    if folder in _on_path and str(folder) in sys.path:
+        sys.path.remove(str(folder))
+    _on_path.discard(folder)
+    of_folder = {name for name, module in list(sys.modules.items()) if lies_there(name, module)}
+    for name, module in list(sys.modules.items()):
+        top, _, rest = name.partition(".")
+        if top not in of_folder:
+            continue
+        del sys.modules[name]
+        own = f"{top}@{_folders.index(folder)}" + (f".{rest}" if rest else "")
+        module.__name__ = own
+        sys.modules[own] = module
+
 
 
 def _described(error: BaseException, file: pathlib.Path) -> str:
@@ -89,8 +133,8 @@ def arguments(path: str, name: str, device: str | None = None) -> tuple[tuple, d
             raise Unusable(f"{place}: {_described(error, pathlib.Path(path).resolve())}") from error
     if made is None or inspect.isgenerator(made) or inspect.iscoroutine(made):
         found = "None" if made is None else f"a {type(made).__qualname__}"
-        raise Unusable(f"{place}: holds or returns {found}; expected a tuple of arguments, a dict of named ones, a "
-                       "single value, or a function that returns one of these")
+        raise Unusable(f"{place}: holds or returns {found}; expected a tuple or list of arguments, a dict of named "
+                       "ones, a single value, or a function that returns one of these")
     if device is not None:
         made = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), made)
     if isinstance(made, dict):

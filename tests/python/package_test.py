@@ -301,6 +301,39 @@ def inputs(): return torch.randn(64), 2.0
         self.assertIn("cannot be run: ValueError: here", errors)
         self.assertEqual(self.run_on("--inputs", "model.py:inputs")[0], 2)
 
+    def test_files_of_two_folders_import_their_own_modules(self):
+        model = """
+import helpers, parts.scale, torch
+def eager(x): return helpers.double(x) * parts.scale.one()
+def later(x):
+    import helpers
+    return helpers.double(x)
+compiled = torch.compile(eager, backend="eager")
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            for version, factor in (("old", 2), ("new", 3)):
+                os.makedirs(os.path.join(folder, version, "parts"))
+                for name, source in (("model.py", model), ("helpers.py", f"def double(x): return x * {factor}"),
+                                     ("parts/__init__.py", ""), ("parts/scale.py", "def one(): return 1")):
+                    with open(os.path.join(folder, version, name), "w") as file:
+                        file.write(source)
+            code = """
+import sys, torch
+from pace import named
+old, new = (lambda name, version=version: named.function(f"{sys.argv[1]}/{version}/model.py", name)
+            for version in ("old", "new"))
+for name in ("eager", "compiled"):
+    print(name, *(version(name)(torch.ones(1)).item() for version in (old, new)))
+for version in (old, new):
+    try:
+        print(version("later")(torch.ones(1)))
+    except ModuleNotFoundError as error:
+        print(error)
+"""
+            run = subprocess.run([sys.executable, "-c", code, folder], capture_output=True, text=True)
+        self.assertEqual(run.stdout.splitlines(), ["eager 2.0 3.0", "compiled 2.0 3.0",
+                                                   *2 * ["No module named 'helpers'"]], run.stderr)
+
 
 class Outputs(unittest.TestCase):
     def test_structures_are_compared_by_their_parts(self):
