@@ -57,6 +57,8 @@ ends_with 0; shows "3 cases, 6 implementations: 6 measured"
 
 case="a process for each side"
 compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$file:several" --isolate sides; ends_with 0
+compares --trust --baseline "$file:eager" --candidate "$file:compiled_anew" --inputs "$file:several" --isolate sides
+ends_with 42; shows "it was compiled again while it was timed (torch.compile"
 
 case="several processes"
 compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$file:several" --no-slower-than 1000 \

@@ -233,6 +233,19 @@ class Compilation(unittest.TestCase):
         self.assertIn("compiled again while it was timed (torch.compile, dynamo", result["mine"].message)
         self.assertEqual(compared(compiled).run()["mine"].outcome, "measured")
 
+    def test_what_is_compiled_again_in_a_process_of_its_own_has_no_figures(self):
+        code = """import itertools, torch, pace
+compiled = torch.compile(lambda x, name="": x.mul(2) if name != "none" else x, backend="eager")
+torch._dynamo.config.recompile_limit = torch._dynamo.config.accumulated_recompile_limit = 1_000_000
+calls = itertools.count()
+result = (pace.compare("case", torch.randn(8, 4)).baseline("eager", lambda x: x.mul(2))
+          .candidate("anew", lambda x: compiled(x, str(next(calls)))).candidate("once", compiled)
+          .options(isolate="sides", budget=0.01, least_duration=0, warm_up=0.001).run())
+print(result["anew"].message, result["once"].outcome)"""
+        run = subprocess.run([sys.executable, "-c", code], env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+                             capture_output=True, text=True, timeout=120)
+        self.assertRegex(run.stdout, "it was compiled again while it was timed .* measured", run.stderr)
+
     def test_the_configuration_that_an_autotuner_chose_is_noted(self):
         try:
             import triton

@@ -22,6 +22,7 @@
 #include "pace/measure/calibrate.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/os/wait_a_moment.hpp"
+#include "pace/run/progress.hpp"
 #include "pace/subject/implementation.hpp"
 #include "pace/subject/plan.hpp"
 #include "pace/subject/prepare.hpp"
@@ -109,6 +110,8 @@ class SideWorker {
           begin_pass();
           break;
         case Kind::begin_rounds:
+          // For a RoundsWatch of this process. Displays are of the process that has the clock.
+          report_step({.what = "rounds"});
           audit_->begin_rounds(timed(), request.iterations);
           break;
         case Kind::audit:
@@ -176,6 +179,7 @@ class SideWorker {
   }
 
   void begin_pass() {
+    report_step({.what = "warm-up"});
     audit_->begin_pass();
     Calibration own{.subjects = {&implementation()}, .options = prepared_->options};
     touch_spares(*prepared_->operands, own);
@@ -187,6 +191,7 @@ class SideWorker {
   }
 
   void check(const SideRequest& request, MessageWriter& answer) {
+    report_step({.what = "checks after the rounds"});
     const std::size_t baseline = prepared_->participants.baseline();
     if (own_ != baseline) {
       audit_->take_times(request.elapsed, {request.shortest_of_baseline, request.shortest});
