@@ -24,14 +24,21 @@ namespace py = pybind11;
   return py::str(py::type::of(value).attr("__qualname__"));
 }
 
+/// Whether a value is an integer beyond 64 bits.
+[[nodiscard]] inline bool is_large_integer(const py::handle& value) {
+  int overflow = 0;
+  return PyLong_Check(value.ptr()) && (PyLong_AsLongLongAndOverflow(value.ptr(), &overflow), overflow != 0);
+}
+
 /// Returns a value that pace compares: tensors, numbers, None and strings, and tuples, lists, dicts and dataclasses of
 /// these. A list is compared like a tuple, and other classes by torch.utils._pytree, if that knows them. Throws Error,
-/// with the type, for all else.
+/// with the type, for all else, and for integers beyond 64 bits.
 [[nodiscard]] inline c10::IValue to_ivalue(const py::handle& value) {
   PyObject* const object = value.ptr();
   if (THPVariable_Check(object)) return THPVariable_Unpack(object);
   if (value.is_none()) return {};
   if (PyBool_Check(object)) return value.cast<bool>();
+  if (is_large_integer(value)) throw Error("it returns an integer that has more than 64 bits");
   if (PyLong_Check(object)) return value.cast<std::int64_t>();
   if (PyFloat_Check(object)) return value.cast<double>();
   if (PyComplex_Check(object)) return c10::complex<double>(value.cast<std::complex<double>>());

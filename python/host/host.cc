@@ -159,7 +159,7 @@ class Function final : public HostedFunction {
 };
 
 /// Returns an argument as C++ has it: tensors, numbers, strings, None, and tuples, lists and dicts of these. Throws
-/// InputError, with the type, for all else.
+/// InputError, with the type, for all else, and for integers beyond 64 bits.
 [[nodiscard]] c10::IValue to_argument(const py::handle& value, const std::string& where) {
   PyObject* const object = value.ptr();
   if (PyTuple_CheckExact(object)) {
@@ -190,6 +190,7 @@ class Function final : public HostedFunction {
     for (std::size_t i = 0; i < keys.size(); ++i) dict.insert(std::move(keys[i]), std::move(parts[i]));
     return dict;
   }
+  if (is_large_integer(value)) throw InputError({}, where + " holds an integer that has more than 64 bits");
   if (THPVariable_Check(object) || value.is_none() || PyBool_Check(object) || PyLong_Check(object) ||
       PyFloat_Check(object) || PyComplex_Check(object) || PyUnicode_Check(object))
     return to_ivalue(value);

@@ -72,6 +72,7 @@ single = torch.randn(16, 32)
 several = (single,)
 named = {"x": single}
 of_nested = {"x": single, "weights": {"a": torch.randn(32), "b": [1, 2.5]}, "scale": 3}
+large = 2**70
 empty = None
 
 

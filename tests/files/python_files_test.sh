@@ -95,6 +95,9 @@ ends_with 42; shows "functions.py:empty: holds or returns None; expected a tuple
 compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$file:unmade"
 ends_with 42; shows "ValueError: no inputs today (line"
 
+compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$file:large"
+ends_with 42; shows "functions.py:large: argument 0 holds an integer that has more than 64 bits"
+
 case="a file without a name in it"
 compares --trust --baseline "$file" --candidate "$file:steps" --inputs "$file:several"; refuses "expected FILE.py:NAME"
 compares --trust --baseline "$file:eager" --candidate "$file:no-name" --inputs "$file:several"

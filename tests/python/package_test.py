@@ -356,6 +356,9 @@ class Outputs(unittest.TestCase):
         self.assertEqual(compared(parts(1), parts(1)).run()["mine"].outcome, "measured")
         self.assertEqual(compared(parts(2), parts(1)).run()["mine"].outcome, "wrong")
 
+    def test_an_integer_that_no_number_of_cpp_holds_is_named(self):
+        self.assertIn("an integer that has more than 64 bits", compared(lambda x: 2**70).run()["mine"].message)
+
     def test_gradients_are_compared(self):
         weight = torch.randn(4, 4, requires_grad=True)
 
