@@ -53,8 +53,8 @@ namespace pace::detail {
 [[nodiscard]] inline StartAudit start_audit_of(const ComparisonPlan& plan) {
   if (plan.options.audit == Audit::off) return start_no_audit;
 #ifdef PACE_NO_AUDIT
-  throw Error("comparison '" + plan.name + "': --audit " + to_string(plan.options.audit) +
-              " needs a pace that is compiled without PACE_NO_AUDIT; expected --audit off");
+  throw Error("comparison '" + plan.name + "': " + option_text("audit", to_string(plan.options.audit)) +
+              " needs a pace that is compiled without PACE_NO_AUDIT; expected " + option_text("audit", "off"));
 #else
   return start_audit;
 #endif
@@ -179,7 +179,7 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan) {
     const bool captures = clock_choice == ClockChoice::automatic || clock_choice == ClockChoice::graph ||
                           clock_choice == ClockChoice::cold;
     if (const auto why = gpu::why_nothing_is_captured(); captures && !why.empty())
-      throw Error("comparison '" + plan.name + "': " + why + ", or time by the stream (--clock hot)");
+      throw Error("comparison '" + plan.name + "': " + why + ", or time by the stream (" + option_text("clock", "hot") + ')');
     cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
     cuda::ComparisonClock clock(gpu);
     // Finds a kernel that never ends before the program is killed for it.

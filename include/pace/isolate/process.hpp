@@ -26,6 +26,7 @@
 
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
+#include "pace/base/spelling.hpp"
 #include "pace/base/units.hpp"
 #include "pace/isolate/message.hpp"
 #include "pace/os/activity.hpp"
@@ -88,13 +89,13 @@ class SideProcess {
   SideProcess(timing::Clock& clock, std::size_t index, const std::vector<SideProcess*>& earlier, const Serve& serve)
       : clock_(clock), index_(index) {
     void* const memory = ::mmap(nullptr, sizeof(SideMemory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw Error(std::string("--isolate sides: there is no memory: ") + std::strerror(errno));
+    if (memory == MAP_FAILED) throw Error(option_text("isolate", "sides") + ": there is no memory: " + std::strerror(errno));
     memory_ = new (memory) SideMemory;
     int sockets[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {
       const int error = errno;
       release();
-      throw Error(std::string("--isolate sides: there is no socket: ") + std::strerror(error));
+      throw Error(option_text("isolate", "sides") + ": there is no socket: " + std::strerror(error));
     }
     const pid_t parent = ::getpid();
     process_ = ::fork();
@@ -108,7 +109,7 @@ class SideProcess {
     socket_ = sockets[0];
     if (process_ < 0) {
       release();
-      throw Error(std::string("--isolate sides: there is no further process: ") + std::strerror(error));
+      throw Error(option_text("isolate", "sides") + ": there is no further process: " + std::strerror(error));
     }
   }
   SideProcess(const SideProcess&) = delete;
