@@ -19,7 +19,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--candidate", action="append", default=[], metavar=place,
                         help="a function that is compared with it; again for another")
     parser.add_argument("--inputs", required=True, metavar=place,
-                        help="the arguments: a tuple, a dict of named ones, a single value, or a function that "
+                        help="the arguments: a tuple or list, a dict of named ones, a single value, or a function that "
                              "returns one of these")
     parser.add_argument("--device", metavar="DEVICE", help="moves the inputs there, such as cuda or cuda:1")
     parser.add_argument("--speedup-at-least", type=float, action="append", default=[], metavar="FACTOR",
