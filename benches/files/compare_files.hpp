@@ -65,6 +65,8 @@ class FileComparison {
       return published(refusal(one.name, names_, failure->message, failure->outcome));
     if (const auto* failure = failures.of(0)) return published(without_baseline(one.name, names_, *failure));
     report_step({.what = "inputs"});
+    // Files of inputs and of sides may be programs that hang.
+    activity()->watch(true);
     std::optional<loaders::CallInputs> inputs;
     try {
       inputs.emplace(loaders::make_inputs(one, device_, run_context().options.seed, sets_of_inputs(names_.size())));

@@ -87,10 +87,9 @@ TEST_CASE("variables that change times are known by their families, and those of
     CAPTURE(name);
     CHECK(report::changes_times(name));
   }
-  for (const char* const name :
-       {"PATH", "HOME", "CUDA_HOME", "CUDA_VERSION", "NCCL_VERSION", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER",
-        "TORCH_CUDA_ARCH_LIST", "CUDA_CACHE_PATH", "LD_LIBRARY_PATH", "CUDA_MPS_LOG_DIRECTORY", "TORCH_LOGS",
-        "MY_OMP_NUM_THREADS"}) {
+  for (const char* const name : {"PATH", "HOME", "CUDA_HOME", "CUDA_VERSION", "NCCL_VERSION", "CUDA_VISIBLE_DEVICES",
+                                 "CUDA_DEVICE_ORDER", "TORCH_CUDA_ARCH_LIST", "CUDA_CACHE_PATH", "LD_LIBRARY_PATH",
+                                 "CUDA_MPS_LOG_DIRECTORY", "TORCH_LOGS", "MY_OMP_NUM_THREADS"}) {
     CAPTURE(name);
     CHECK_FALSE(report::changes_times(name));
   }

@@ -179,7 +179,8 @@ PACE_INLINE Result run_comparison(const ComparisonPlan& plan) {
     const bool captures = clock_choice == ClockChoice::automatic || clock_choice == ClockChoice::graph ||
                           clock_choice == ClockChoice::cold;
     if (const auto why = gpu::why_nothing_is_captured(); captures && !why.empty())
-      throw Error("comparison '" + plan.name + "': " + why + ", or time by the stream (" + option_text("clock", "hot") + ')');
+      throw Error("comparison '" + plan.name + "': " + why + ", or time by the stream (" + option_text("clock", "hot") +
+                  ')');
     cuda::CudaDevice gpu(device.has_index() ? device.index() : 0);
     cuda::ComparisonClock clock(gpu);
     // Finds a kernel that never ends before the program is killed for it.

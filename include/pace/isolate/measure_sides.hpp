@@ -208,8 +208,8 @@ inline void verify_side(timing::Clock& clock, SideProcess& side, std::size_t ind
   FirstCallsOfSide found{.row = verified.result.implementations[index]};
   found.pass(answer);
   if (found.now < before || found.now > clock.now())
-    throw Error("comparison '" + verified.result.name + "': " + option_text("isolate", "sides") + ": the " + clock.name() +
-                " clock shows another time in another process; expected the wall clock");
+    throw Error("comparison '" + verified.result.name + "': " + option_text("isolate", "sides") + ": the " +
+                clock.name() + " clock shows another time in another process; expected the wall clock");
   cpu = found.cpu;
   auto& row = verified.result.implementations[index] = std::move(found.row);
   for (const auto& note : found.notes) add_once(verified.result.notes, note);

@@ -89,7 +89,8 @@ class SideProcess {
   SideProcess(timing::Clock& clock, std::size_t index, const std::vector<SideProcess*>& earlier, const Serve& serve)
       : clock_(clock), index_(index) {
     void* const memory = ::mmap(nullptr, sizeof(SideMemory), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) throw Error(option_text("isolate", "sides") + ": there is no memory: " + std::strerror(errno));
+    if (memory == MAP_FAILED)
+      throw Error(option_text("isolate", "sides") + ": there is no memory: " + std::strerror(errno));
     memory_ = new (memory) SideMemory;
     int sockets[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) != 0) {

@@ -36,10 +36,10 @@ inline constexpr std::array families{
 
 /// Ends of names of places, versions, devices, logs and options of compilers.
 inline constexpr std::array elsewhere{
-    std::string_view("_ARCH_LIST"), std::string_view("_DEVICE_ORDER"),   std::string_view("_DIR"),
-    std::string_view("_DIRECTORY"), std::string_view("_FILE"),           std::string_view("_FLAGS"),
-    std::string_view("_HOME"),      std::string_view("_LOGS"),           std::string_view("_PATH"),           std::string_view("_ROOT"),
-    std::string_view("_VERSION"),   std::string_view("_VISIBLE_DEVICES")};
+    std::string_view("_ARCH_LIST"), std::string_view("_DEVICE_ORDER"), std::string_view("_DIR"),
+    std::string_view("_DIRECTORY"), std::string_view("_FILE"),         std::string_view("_FLAGS"),
+    std::string_view("_HOME"),      std::string_view("_LOGS"),         std::string_view("_PATH"),
+    std::string_view("_ROOT"),      std::string_view("_VERSION"),      std::string_view("_VISIBLE_DEVICES")};
 
 /// The words of a list of libraries, without comments.
 [[nodiscard]] inline std::string preloaded(const std::string& path) {

@@ -8,8 +8,8 @@ namespace pace::detail {
 /// Runs a backward pass.
 using AroundBackward = void (*)(FunctionRef<void()>);
 
-/// Returns what surrounds backward passes in this process, to read or to set; null: nothing. LibTorch refuses to run one
-/// in a thread that holds Python's lock.
+/// Returns what surrounds backward passes in this process, to read or to set; null: nothing. LibTorch refuses to run
+/// one in a thread that holds Python's lock.
 [[nodiscard]] inline AroundBackward& around_backward() {
   static AroundBackward around = nullptr;
   return around;

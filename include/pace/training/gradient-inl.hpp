@@ -48,8 +48,7 @@ PACE_INLINE GradientOf gradient_of(OutputGradient gradient) {
 PACE_INLINE void run_backward(const c10::IValue& prepared) {
   const auto& elements = prepared.toTupleRef().elements();
   const bool keep = elements.size() > 2 && elements[2].toBool();
-  detail::run_around_backward(
-      [&] { elements[0].toTensor().backward(elements[1].toTensor(), /*retain_graph=*/keep); });
+  detail::run_around_backward([&] { elements[0].toTensor().backward(elements[1].toTensor(), /*retain_graph=*/keep); });
 }
 
 PACE_INLINE c10::IValue keep_graph(const c10::IValue& prepared) {
