@@ -370,7 +370,6 @@ class Outputs(unittest.TestCase):
         self.assertEqual(compared(step(1), step(1)).run()["mine"].outcome, "measured")
         self.assertEqual(compared(step(2), step(1)).run()["mine"].outcome, "wrong")
 
-
     def test_a_wrong_backward_pass_behind_right_outputs_is_wrong(self):
         def with_backward(backward):
             class Double(torch.autograd.Function):
