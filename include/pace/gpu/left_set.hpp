@@ -13,7 +13,7 @@ namespace pace::gpu {
 /// process begins to use a GPU.
 [[nodiscard]] inline bool launches_block() {
   const char* const value = std::getenv("CUDA_LAUNCH_BLOCKING");
-  return value != nullptr && std::string_view(value) != "" && std::string_view(value) != "0";
+  return value != nullptr && !std::string_view(value).empty() && std::string_view(value) != "0";
 }
 
 /// Whether LibTorch takes each block of device memory from the driver and gives it back: it does if
