@@ -23,6 +23,7 @@ namespace pace::cuda {
 
 /// What another process said of the GPUs.
 struct NamesFromFork {
+  /// In CUDA's order; empty: there are none, or `fault` says why nobody knows.
   std::vector<std::string> names = {};
   /// Why that process did not answer, as a clause; empty: it did.
   std::string fault = {};
