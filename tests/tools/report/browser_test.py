@@ -449,11 +449,12 @@ class Looks(BrowserCase):
             ".map((e) => e.getBoundingClientRect().right - document.body.getBoundingClientRect().right)"
         )
         self.js("document.querySelectorAll('details.comparison').forEach((e) => { e.open = true })")
-        self.assertLessEqual(max(self.js(beyond, ".body table")), 0)
+        # A browser lays tables out in 64ths of a pixel, and rounds.
+        self.assertLess(max(self.js(beyond, ".body table")), 0.5)
         # Columns of A4 in portrait.
         self.size(718)
         self.media(kind="print")
-        self.assertLessEqual(max(self.js(beyond, ".body table")), 0)
+        self.assertLess(max(self.js(beyond, ".body table")), 0.5)
 
     def test_a_picture_that_was_not_drawn_leaves_no_heading_in_print(self):
         self.open(*[made_up.comparison(f"op/{i}", 1.4, "passed", count=40, seed=i) for i in range(2)])
