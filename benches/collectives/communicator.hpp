@@ -1,4 +1,4 @@
-// Communicator: what the collectives of one rank are made of.
+// Communicator: the calls that one rank makes its collectives of.
 #pragma once
 
 #include <vector>

@@ -71,7 +71,7 @@ void resolve(pace::runner::SessionOptions& session) {
       for (const auto bytes : sizes) cases.push_back({kind, bytes});
 }
 
-/// Throws Error if `way` does not compute what the closed form says.
+/// Throws Error if the output of `way` differs from the closed form.
 void require_closed_form(const collectives::Operator& one, const collectives::Way& way, const at::Tensor& input) {
   const auto match = pace::check::outputs_match(c10::IValue(one.expected()), c10::IValue(way.function(input)));
   if (!match.correct) throw pace::Error("'" + way.name + "' does not compute the closed form: " + match.message);

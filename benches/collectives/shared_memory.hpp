@@ -46,7 +46,7 @@ class SharedBuffers {
   void* memory_;
 };
 
-/// Each rank copies what it has into its buffer, and reads those of the others behind a barrier.
+/// Each rank copies its data into its buffer, and reads the other buffers after a barrier.
 class SharedMemoryCommunicator final : public Communicator {
  public:
   /// Both must outlive it.

@@ -84,7 +84,7 @@ class LoadedPython final : public Loaded {
 
 }  // namespace detail
 
-/// Whether a path is that of a Python file, by its name.
+/// Whether a path names a Python file.
 [[nodiscard]] inline bool is_python_path(const std::string& path) {
   return std::filesystem::path(path).extension() == ".py";
 }
