@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdlib>
 #include <ctime>
 #include <exception>
 #include <filesystem>
@@ -110,8 +111,8 @@ class CaseStore {
   }
 
   [[nodiscard]] static bool is_recent(const PackageRecord& record) {
-    const std::int64_t age = static_cast<std::int64_t>(std::time(nullptr)) - record.time;
-    return age >= 0 && age < failure_holds_seconds;
+    // A record may be from a moment ahead: `time` runs up to a clock tick behind the clock that the script reads.
+    return std::abs(static_cast<std::int64_t>(std::time(nullptr)) - record.time) < failure_holds_seconds;
   }
 
   /// Throws `Unsupported` where it is recorded that the case cannot be compiled.
