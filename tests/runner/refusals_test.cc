@@ -72,8 +72,8 @@ pace: --suite-alpha does not go with --resume, since the earlier run may have sp
         R"(one of them
 )");
   CHECK(refused({"--call-timeout 5", "--isolate sides --threads 2", "--baseline-margin 1.1", "--process-spread 0.01",
-                 "--baseline-expires 7", "--clock graph", "--mode-share 0.1", "--energy",
-                 "--processes 2 --save-baseline a.json", "--processes 2 --stop decided",
+                 "--baseline-expires 7", "--clock graph", "--mode-share 0.1", "--energy", "--lock-gpu-clocks max",
+                 "--lock-gpu-clocks highest", "--processes 2 --save-baseline a.json", "--processes 2 --stop decided",
                  "--processes 2 --resume --json a.json", "--processes 2 -r compact"}) ==
         R"($ --call-timeout 5
 pace: --call-timeout has no meaning where the tests run in this process; expected --isolation on beside it
@@ -92,6 +92,10 @@ $ --mode-share 0.1
 pace: --mode-share has no meaning on a CPU: there is no GPU that this program can use
 $ --energy
 pace: --energy has no meaning on a CPU: there is no GPU that this program can use
+$ --lock-gpu-clocks max
+pace: --lock-gpu-clocks has no meaning on a CPU: there is no GPU that this program can use
+$ --lock-gpu-clocks highest
+pace: --lock-gpu-clocks: invalid value 'highest'; expected base, max, or a whole number of MHz from 100 to 10000
 $ --processes 2 --save-baseline a.json
 pace: --processes: does not go with --baseline and --save-baseline, since the gates decide how many processes there )"
         R"(are; expected a fixed number of runs, each with --save-baseline FILE

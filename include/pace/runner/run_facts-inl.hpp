@@ -19,18 +19,22 @@
 #include "pace/runner/build_id.hpp"
 #include "pace/runner/continuation.hpp"
 #include "pace/runner/resume.hpp"
+#include "pace/runner/session_call-inl.hpp"
 #include "pace/runner/session_config.hpp"
 #include "pace/runner/session_options.hpp"
 #include "pace/runner/torch_environment.hpp"
 
 namespace pace::runner::detail {
 
-[[nodiscard]] inline report::Environment environment_of(int argc, char** argv, const SessionConfig& config) {
-  auto environment = report::read_environment(std::vector<std::string>(argv, argv + argc));
+[[nodiscard]] inline report::Environment environment_of(const SessionCall& call) {
+  auto environment = report::read_environment(std::vector<std::string>(call.argv, call.argv + call.argc));
   describe_torch(environment.extra);
+  // As another GPU, since times differ.
+  if (const auto& clock = call.options.lock_gpu_clocks; !clock.empty())
+    environment.extra["gpu"] += ", clock locked to " + clock;
   // Code that was not committed differs in nothing else.
   environment.extra["build"] = code_id();
-  for (const auto& [key, value] : config.environment) environment.extra[key] = value;
+  for (const auto& [key, value] : call.config.environment) environment.extra[key] = value;
   return environment;
 }
 

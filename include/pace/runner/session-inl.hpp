@@ -9,6 +9,7 @@
 #include <catch2/reporters/catch_reporter_registrars.hpp>
 
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <iostream>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "pace/base/cut_text.hpp"
 #include "pace/os/activity.hpp"
@@ -58,6 +60,11 @@
 #include "pace/runner/torch_environment.hpp"
 #include "pace/timing/wall.hpp"
 
+#ifdef PACE_CUDA
+#include "pace/gpu/cuda/locked_clocks.hpp"
+#include "pace/gpu/cuda/names.hpp"
+#endif
+
 namespace pace::runner {
 
 namespace detail {
@@ -96,6 +103,21 @@ namespace detail {
   if (code && !of_page.empty()) remove_if_empty(of_page);
   return code;
 }
+
+#ifdef PACE_CUDA
+/// Locks the clocks of the GPUs if the options want that. It is done by the first process of a run alone, which ends
+/// after all others.
+[[nodiscard]] inline std::unique_ptr<cuda::LockedClocks> lock_gpu_clocks(const SessionOptions& options) {
+  static constexpr const char* done = "PACE_GPU_CLOCKS_LOCKED";
+  if (options.lock_gpu_clocks.empty() || !options.measures || options.dry_run || std::getenv(done) != nullptr)
+    return nullptr;
+  auto addresses = cuda::device_addresses_from_fork();
+  if (addresses.empty()) return nullptr;
+  auto locked = std::make_unique<cuda::LockedClocks>(std::move(addresses), options.lock_gpu_clocks);
+  ::setenv(done, "1", 1);
+  return locked;
+}
+#endif
 
 /// Whether there is a GPU that this program can use.
 [[nodiscard]] inline bool has_gpu() {
@@ -173,7 +195,7 @@ inline void take_suite_budget(SessionCall& call) {
 [[nodiscard]] inline int run_here(SessionCall& call, FrameworkXml& xml, const RepeatedRun& repeated) {
   const SessionOptions& options = call.options;
   const SessionConfig& config = call.config;
-  const auto environment = environment_of(call.argc, call.argv, config);
+  const auto environment = environment_of(call);
   xml.give_back();
   take_suite_budget(call);
   RunOutput output(call, environment);
@@ -229,6 +251,9 @@ inline int run_session(int argc, char** argv, const SessionConfig& config) {
   const Catch::ReporterRegistrar<DryRunReporter> silent(DryRunReporter::name);
   const Catch::ReporterRegistrar<ReadyMadeReporter> without_places(ReadyMadeReporter::name);
   options.measures = !options.list && !only_tells(session.configData());
+#ifdef PACE_CUDA
+  const auto locked = lock_gpu_clocks(options);
+#endif
   // The fork comes before threads and the use of a GPU, which do not survive it.
   if (const auto code = watch_measuring_process(call)) return *code;
   take_back_when_ended();

@@ -45,6 +45,16 @@ template <class Enum>
   return value;
 }
 
+[[nodiscard]] inline args::Value clock_to_lock(std::string& to) {
+  return {"clock", "base, max, or a whole number of MHz from 100 to 10000",
+          [&to](const std::string& text) {
+            int megahertz = 0;
+            to = text;
+            return text == "base" || text == "max" || args::read_between(text, megahertz, 100, 10000);
+          },
+          ""};
+}
+
 [[nodiscard]] inline args::Value mode_share_value(SessionOptions& options) {
   return {"share", "a number from 0.001 to 10, or 0",
           [&options](const std::string& text) {
@@ -169,12 +179,18 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
         {"--mode-share", "time for each further timing mode on a GPU, as a share of the budget; 0: none",
          detail::mode_share_value(options)},
         {"--energy", "also measure the energy of a call on a GPU, which takes four seconds an implementation",
-         args::flag(measuring.energy)}}},
+         args::flag(measuring.energy)},
+        Option("--lock-gpu-clocks",
+               "the GPUs keep this clock for the run: base (the highest that their power allows under any load), max, "
+               "or a number of MHz; for root",
+               detail::clock_to_lock(options.lock_gpu_clocks))
+            .by_default("they choose")}},
   };
 }
 
 PACE_INLINE void refuse_options_for_gpu(const SessionOptions& options, const std::string& why) {
-  const auto found = options_for_gpu(options.measuring);
+  auto found = options_for_gpu(options.measuring);
+  if (!options.lock_gpu_clocks.empty()) found.emplace_back("--lock-gpu-clocks");
   if (options.measures && !found.empty()) throw InputError({}, found.front() + " has no meaning on a CPU: " + why);
 }
 

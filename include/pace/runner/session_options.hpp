@@ -46,8 +46,10 @@ struct SessionOptions {
   std::vector<std::string> more_files;
   /// Error rate of all gates of the run together; none: each comparison has Options::alpha.
   std::optional<double> suite_alpha;
-  std::size_t processes = 1;      ///< most processes, one after another; see replicates.hpp
-  BaselineOptions baseline;       ///< stored baselines
+  std::size_t processes = 1;  ///< most processes, one after another; see replicates.hpp
+  BaselineOptions baseline;   ///< stored baselines
+  /// Clock that the GPUs keep for the run: `base`, `max` or a number of MHz; empty: they choose.
+  std::string lock_gpu_clocks;
   int threads = default_threads;  ///< threads of one operator; 0: LibTorch's choice
   bool measures = true;           ///< false: the program prints a list and ends; the session sets it
   /// Options of the command line, pace's and the program's own; the session sets it.

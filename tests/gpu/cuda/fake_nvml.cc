@@ -1,4 +1,5 @@
 // A library with NVML's functions, for tests: one GPU at 0000:18:00.0.
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
@@ -63,6 +64,18 @@ int nvmlDeviceGetProcessUtilization(void*, Use* found, unsigned* count, unsigned
   found[1] = {200, since + 1, 10, 0, 0, 0};
   found[2] = {200, since + 2, static_cast<unsigned>(std::atoi(uses)), 0, 0, 0};
   found[3] = {200, since - 1, 99, 0, 0, 0};
+  return 0;
+}
+int nvmlDeviceGetMaxClockInfo(void*, unsigned which, unsigned* megahertz) {
+  *megahertz = 1980;
+  return which == 1 ? 0 : 2;
+}
+// Appends to the file FAKE_NVML_LOG. FAKE_NVML_LOCK: the status that it returns.
+int nvmlDeviceSetGpuLockedClocks(void*, unsigned lowest, unsigned highest) {
+  if (const char* const status = std::getenv("FAKE_NVML_LOCK")) return std::atoi(status);
+  std::FILE* const log = std::fopen(std::getenv("FAKE_NVML_LOG"), "a");
+  std::fprintf(log, "lock %x %x\n", lowest, highest);
+  std::fclose(log);
   return 0;
 }
 int nvmlDeviceGetCurrentClocksThrottleReasons(void*, unsigned long long* bits) {

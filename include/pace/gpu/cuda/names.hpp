@@ -2,12 +2,15 @@
 #pragma once
 
 #include <c10/core/Device.h>
+#include <cuda_runtime_api.h>
 
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pace/base/error.hpp"
+#include "pace/gpu/cuda/error.hpp"
 #include "pace/gpu/cuda/facts.hpp"
 #include "pace/os/ask_fork.hpp"
 
@@ -45,6 +48,25 @@ struct NamesFromFork {
     return all;
   }();
   return found;
+}
+
+/// Addresses on the PCI bus of the GPUs that are visible to this process, such as `0000:18:00.0`, asked in the same
+/// way. Throws Unsupported if that fails. Empty: there are none.
+[[nodiscard]] inline std::vector<std::string> device_addresses_from_fork() {
+  const auto answer = pace::detail::ask_fork([] {
+    std::string all;
+    for (int i = 0; i < device_count(); ++i) {
+      char address[32];
+      check(cudaDeviceGetPCIBusId(address, sizeof address, i), "asking for the device's address");
+      all += std::string(address) + '\n';
+    }
+    return all;
+  });
+  if (!answer.fault.empty()) throw Unsupported("the process that asked CUDA for GPUs failed: " + answer.fault);
+  std::vector<std::string> addresses;
+  std::istringstream lines(answer.text);
+  for (std::string line; std::getline(lines, line);) addresses.push_back(std::move(line));
+  return addresses;
 }
 
 }  // namespace pace::cuda

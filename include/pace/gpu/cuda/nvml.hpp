@@ -113,6 +113,8 @@ class Nvml {
     nvml.find(nvml.processes_, "nvmlDeviceGetComputeRunningProcesses_v3");
     nvml.find(nvml.mps_processes_, "nvmlDeviceGetMPSComputeRunningProcesses_v3");
     nvml.find(nvml.uses_, "nvmlDeviceGetProcessUtilization");
+    nvml.find(nvml.highest_clock_, "nvmlDeviceGetMaxClockInfo");
+    nvml.find(nvml.lock_clocks_, "nvmlDeviceSetGpuLockedClocks");
     if (init == nullptr || by_address == nullptr || init() != 0) return std::nullopt;
     if (by_address(pci_address.c_str(), &nvml.device_) != 0) return std::nullopt;
     return nvml;
@@ -162,6 +164,27 @@ class Nvml {
     unsigned long long value = 0;
     if (energy_ == nullptr || energy_(device_, &value) != 0) return std::nullopt;
     return value;
+  }
+
+  /// Locks the clock of the multiprocessors: to `base` (what the board's power allows under any load), `max`, or a
+  /// number of MHz. Returns why it could not, as a clause; empty: it is locked. The driver takes the nearest clock that
+  /// the GPU has. Nothing but a reset ends the lock.
+  [[nodiscard]] std::string lock_clock(const std::string& wanted) const {
+    constexpr unsigned sm_clock = 1, by_power = 0xffffff01;  // nvmlClockType_t, nvmlClockLimitId_t
+    constexpr int success = 0, invalid = 2, not_supported = 3, no_permission = 4;
+    if (lock_clocks_ == nullptr) return "its driver locks no clocks";
+    unsigned clock = by_power;
+    int status = success;
+    if (wanted == "max")
+      status = highest_clock_ == nullptr ? not_supported : highest_clock_(device_, sm_clock, &clock);
+    else if (wanted != "base")
+      clock = static_cast<unsigned>(std::stoul(wanted));
+    if (status == success) status = lock_clocks_(device_, clock, clock);
+    if (status == success) return "";
+    if (status == invalid) return "it has no clock of " + wanted + " MHz";
+    if (status == not_supported) return "its driver locks no clocks";
+    if (status == no_permission) return "its driver permits that to root alone";
+    return "its driver reports error " + std::to_string(status);
   }
 
   /// Returns the processes that compute on the GPU, on all its instances, with what they used since `since`, in
@@ -230,6 +253,8 @@ class Nvml {
   int (*energy_)(Device, unsigned long long*) = nullptr;
   ListProcesses *processes_ = nullptr, *mps_processes_ = nullptr;
   int (*uses_)(Device, detail::NvmlUse*, unsigned*, unsigned long long) = nullptr;
+  int (*highest_clock_)(Device, unsigned, unsigned*) = nullptr;
+  int (*lock_clocks_)(Device, unsigned, unsigned) = nullptr;
   int (*clock_)(Device, int, unsigned*) = nullptr;
   int (*temperature_)(Device, int, unsigned*) = nullptr;
   int (*power_)(Device, unsigned*) = nullptr;
