@@ -101,7 +101,7 @@ namespace detail {
         args::factor(line.no_slower_than)},
        {"--mean-no-slower-than", "the same of the mean, which outliers count in",
         args::factor(line.mean_no_slower_than)},
-       {"--peak-memory-at-most", "a call holds at most so many times the baseline's bytes at once, by a count",
+       {"--peak-memory-at-most", "its call has at most so many times the baseline's bytes in use at once",
         args::factor(line.peak_memory_at_most)},
        {"--check", "how outputs are compared",
         args::choice(line.check.method, {{"allclose", check::CheckOptions::Method::allclose},

@@ -162,7 +162,7 @@ struct RefusedOption {
        {"--no-slower-than", "pace: fail a model that is proven to take more than this times eager's time",
         real(settings.no_slower_than, "factor", "a number above 0, such as 1.1",
              [](double factor) { return factor > 0; })},
-       {"--peak-memory-at-most", "pace: fail a model of which a call holds more than this times eager's bytes at once",
+       {"--peak-memory-at-most", "pace: fail a model whose call has more bytes in use at once than this times eager's",
         real(settings.peak_memory_at_most, "factor", "a number above 0, such as 1.1",
              [](double factor) { return factor > 0; })},
        {"--confidence", "pace: of the intervals of speed-ups", below(line.measuring.confidence, 1, "share")},

@@ -175,7 +175,7 @@ namespace detail {
               args::factor(replay.no_slower_than))
            .by_default("10 on most of the shipped inputs, none on others"),
        {"--peak-memory-at-most",
-        "fail a candidate of which a call holds more than this times the baseline's bytes at once, by a count",
+        "fail a candidate whose call has more bytes in use at once than this times the baseline's",
         args::factor(replay.peak_memory_at_most)},
        Option("--bwd",
               "the backward pass of each operator that has one: rows and guards are about gradients, which are "

@@ -58,7 +58,7 @@ struct ReplayOptions {
   /// A candidate that is proven to take more than this many times the baseline's time fails. None: speed decides
   /// nothing.
   std::optional<double> no_slower_than;
-  /// A candidate fails of which a call holds more than this many times the baseline's bytes at once; none: that decides
+  /// A candidate fails if its call has more memory at once than this many times the baseline's. None: memory decides
   /// nothing.
   std::optional<double> peak_memory_at_most = {};
   /// Operators whose speed is exempt from `no_slower_than`: their speed is reported only.

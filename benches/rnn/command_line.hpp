@@ -309,7 +309,7 @@ template <class Line>
        {"--no-slower-than", "fail a runner that is proven to take more than this times the baseline's time for a step",
         args::factor(line.no_slower_than)},
        {"--peak-memory-at-most",
-        "fail a runner of which a step holds more than this times the baseline's bytes at once, by a count",
+        "fail a runner whose step has more bytes in use at once than this times the baseline's",
         args::factor(line.peak_memory_at_most)},
        {"--compat",
         "fastrnns' own loop, one runner after another, compared with none: seconds called milliseconds on the CPU, and "

@@ -5,18 +5,9 @@
 #   left_set_test.sh PROGRAM
 set -uo pipefail
 program=$1
-work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/left_set.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-# The program is started by hand: Bazel's files are this test's.
-unset XML_OUTPUT_FILE TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE TEST_PREMATURE_EXIT_FILE \
-  TEST_UNDECLARED_OUTPUTS_DIR TEST_TIMEOUT BAZEL_TEST TEST_SRCDIR
+# shellcheck source=tests/support/gpu_checks.sh
+source tests/support/gpu_checks.sh
 
-failures=0
-check() { # WHAT COMMAND...
-  local what=$1
-  shift
-  if "$@"; then echo "as expected: $what"; else echo "NOT as expected: $what"; failures=$((failures + 1)); fi
-}
 # run VARIABLE=VALUE OPTION...: sets `code`; what it prints is in $work/out.
 run() {
   local set=$1
@@ -28,10 +19,7 @@ run() {
 says() { tr '\n' ' ' <"$work/out" | tr -s ' ' | grep -q "$1"; }
 
 run NOTHING=1
-if grep -q "every test was skipped" "$work/out"; then
-  echo "skipped: no GPU"
-  exit 4
-fi
+skip_without_gpu
 check "without any the claim passes (exit code $code)" test "$code" -eq 0
 check "hot times are shown" says "hot [0-9.]* us"
 

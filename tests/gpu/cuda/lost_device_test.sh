@@ -4,27 +4,15 @@
 #   lost_device_test.sh PROGRAM
 set -uo pipefail
 program=$1
-work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/lost_device.XXXXXX")
-trap 'rm -rf "$work"' EXIT
-# The program is started by hand: Bazel's files are this test's.
-unset XML_OUTPUT_FILE TEST_WARNINGS_OUTPUT_FILE TEST_INFRASTRUCTURE_FAILURE_FILE TEST_PREMATURE_EXIT_FILE \
-  TEST_UNDECLARED_OUTPUTS_DIR TEST_TIMEOUT BAZEL_TEST TEST_SRCDIR
+# shellcheck source=tests/support/gpu_checks.sh
+source tests/support/gpu_checks.sh
 
-failures=0
-check() { # WHAT COMMAND...
-  local what=$1
-  shift
-  if "$@"; then echo "as expected: $what"; else echo "NOT as expected: $what"; failures=$((failures + 1)); fi
-}
 # outcomes FILE: of the candidate, result by result, without the host's times.
 outcomes() { awk -F, '$2 == "own" && $1 !~ /\/host$/ { printf "%s: %s; ", $1, $4 }' "$1"; }
 
 "$program" --max-interference 1 --csv "$work/a.csv" >"$work/out" 2>&1
 code=$?
-if grep -q "every test was skipped" "$work/out"; then
-  echo "skipped: no GPU"
-  exit 4
-fi
+skip_without_gpu
 cat "$work/out"
 check "an illegal address fails the program (exit code $code)" test "$code" -eq 42
 check "outcomes: $(outcomes "$work/a.csv")" test "$(outcomes "$work/a.csv")" = \
