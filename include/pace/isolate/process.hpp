@@ -47,6 +47,7 @@ struct SideMemory {
   std::atomic<std::uint64_t> done{0};               ///< the calls have returned
   std::atomic<std::uint64_t> finished{0};           ///< waits for the next request
   std::atomic<bool> failed{false};                  ///< it threw; a message has the reason
+  std::atomic<bool> lost_socket{false};             ///< its calls closed the socket of its messages
   /// Counters since the process began, as of its last sample.
   timing::ThreadCounters used = {};
   // Written by the process that has the clock.
@@ -231,6 +232,8 @@ class SideProcess {
   }
   [[noreturn]] void fail_ended(int status) {
     process_ = -1;
+    if (memory_->lost_socket.load(std::memory_order_acquire))
+      fail("it closed file descriptors that others had opened, with the socket to this process among them");
     fail(WIFSIGNALED(status) ? "its process was ended by signal " + std::to_string(WTERMSIG(status)) + " (" +
                                    ::strsignal(WTERMSIG(status)) + ')'
                              : "it ended its process with exit code " + std::to_string(WEXITSTATUS(status)));

@@ -76,7 +76,13 @@ class SideWorker {
     ssize_t got;
     do got = ::recv(socket_, &request, sizeof request, MSG_WAITALL);
     while (got < 0 && errno == EINTR);
+    if (got < 0) note_lost_socket();
     return got == static_cast<ssize_t>(sizeof request);
+  }
+
+  /// Notes an error that only a closed descriptor explains.
+  void note_lost_socket() const {
+    if (errno == EBADF || errno == ENOTSOCK) memory_.lost_socket.store(true, std::memory_order_release);
   }
 
   void send(const std::string& bytes) const {
@@ -86,7 +92,10 @@ class SideWorker {
     for (std::size_t sent = 0; sent < all.size();) {
       const ssize_t now = ::send(socket_, all.data() + sent, all.size() - sent, MSG_NOSIGNAL);
       if (now < 0 && errno == EINTR) continue;
-      if (now <= 0) ::_exit(EXIT_FAILURE);
+      if (now <= 0) {
+        note_lost_socket();
+        ::_exit(EXIT_FAILURE);
+      }
       sent += static_cast<std::size_t>(now);
     }
   }
