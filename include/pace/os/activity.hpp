@@ -33,6 +33,8 @@ struct Activity {
   int exit_code = 0;
   /// Whether exit() or quick_exit() was called before the work was done. ExitGuard then sets the exit code.
   bool called_exit = false;
+  /// Whether the process could print nothing at its end, since its standard error was closed.
+  bool is_mute = false;
   /// Sentences on how the operands of current calls differ from the caller's values, with a remedy; empty: they do not.
   /// See UnseenValuesInUse.
   char unseen_values[longest_remark + 1] = {};

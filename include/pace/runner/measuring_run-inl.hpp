@@ -1,6 +1,9 @@
 // MeasuringRun: the tests of a run that measures, and what follows them up to the exit code.
 #pragma once
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <catch2/catch_session.hpp>
 #include <catch2/catch_test_case_info.hpp>
 #include <catch2/internal/catch_test_case_registry_impl.hpp>
@@ -13,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "pace/os/activity.hpp"
 #include "pace/report/progress_line.hpp"
 #include "pace/report/sink.hpp"
 #include "pace/report/text.hpp"
@@ -79,6 +83,7 @@ class MeasuringRun {
   /// Returns the exit code. To be called once.
   [[nodiscard]] int run() {
     code_ = run_and_show_tests();
+    if (::fcntl(STDERR_FILENO, F_GETFD) < 0) activity()->is_mute = true;
     tell_first_process();
     finish_files();
     const bool complained = print_complaints();

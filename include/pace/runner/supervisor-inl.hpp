@@ -93,7 +93,7 @@ class Supervisor {
     for (;;) {
       shared_->comparison[0] = shared_->unseen_values[0] = '\0';
       shared_->implementation = -1;
-      shared_->watched = shared_->finished = shared_->called_exit = false;
+      shared_->watched = shared_->finished = shared_->called_exit = shared_->is_mute = false;
       std::fflush(nullptr);
       // A signal stays pending until `watched_process` is set here, and until the new process has reset its handlers.
       const EndSignalsHeld held;
@@ -111,6 +111,10 @@ class Supervisor {
       if (end_wanted != 0) return interrupted();
       const bool at_work = shared_->comparison[0] != '\0';
       if (WIFEXITED(status) && !at_work) {
+        if (shared_->is_mute)
+          errors_ << "pace: the measured code closed the standard error of its process, so messages are lost, and "
+                     "results may be\n"
+                  << std::flush;
         // A handler of exit() that an implementation has registered may have replaced the code by 0.
         if (WEXITSTATUS(status) != 0) return WEXITSTATUS(status);
         if (shared_->finished) return shared_->exit_code;
