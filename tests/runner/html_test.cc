@@ -125,6 +125,11 @@ TEST_CASE("a page that cannot be made fails the program, and the message names t
   CHECK_THAT(pace::read_file(results.front(), "results"), ContainsSubstring("\"name\":\"first\""));
   CHECK_FALSE(out.has("a.html"));
 
+  const std::string pipe = out / "pipe";
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
+  const auto piped = run("--html " + pipe, with + " TMPDIR=" + out.path.string());
+  CHECK_THAT(piped.err, ContainsSubstring("the results are in " + out / "pace.results-"));
+
   const auto kept = run("--html " + out / "a.html" + " --json " + out / "a.json", with);
   CHECK(kept.code == 1);
   CHECK_THAT(kept.err, ContainsSubstring("the results are in " + out / "a.json"));

@@ -47,13 +47,16 @@ inline void require_place_of_page(const std::string& path) {
   if (std::filesystem::is_directory(path)) throw Error(path + ": is a folder; expected a file name");
 }
 
-/// Returns an unused name beside `page`, for results that are kept until the page is made. Its 64 random bits come from
-/// the operating system, so that nothing else takes the name later. Throws Error if there are none.
+/// Returns an unused name for results that are kept until the page is made: beside `page`, or among temporary files if
+/// `page` is a device or a pipe. Its 64 random bits come from the operating system, so that nothing else takes the name
+/// later. Throws Error if there are none.
 [[nodiscard]] inline std::string fresh_results_name(const std::string& page) {
+  const bool is_file = !std::filesystem::exists(page) || std::filesystem::is_regular_file(page);
+  const std::string beside = is_file ? page : (std::filesystem::temp_directory_path() / "pace").string();
   for (;;) {
     std::array<char, 32> number{};
     std::snprintf(number.data(), number.size(), "%016" PRIx64, draw_seed());
-    std::string name = page + ".results-" + number.data() + ".json";
+    std::string name = beside + ".results-" + number.data() + ".json";
     if (::access(name.c_str(), F_OK) != 0) return name;
   }
 }
