@@ -21,6 +21,18 @@ enum class Spelling { cpp, python };
   return std::string(spelling() == Spelling::python ? python : cpp);
 }
 
+/// Returns the name of a function of pace, such as `NoSlowerThan` or `no_slower_than`.
+[[nodiscard]] inline std::string function_text(std::string_view cpp) {
+  if (spelling() == Spelling::cpp) return std::string(cpp);
+  std::string python;
+  for (const char letter : cpp) {
+    const bool is_capital = letter >= 'A' && letter <= 'Z';
+    if (is_capital && !python.empty()) python += '_';
+    python += is_capital ? static_cast<char>(letter - 'A' + 'a') : letter;
+  }
+  return python;
+}
+
 /// Returns an option that C++ and Python have, such as `--budget 2` or `options(budget=2)`. `name`: as on a command
 /// line, without dashes before it. Without a value: `--budget` or `options(budget=...)`.
 [[nodiscard]] inline std::string option_text(std::string name, std::string_view value = "") {

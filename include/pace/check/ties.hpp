@@ -85,10 +85,10 @@ inline void validate_vectors(const CheckOptions& options, const std::vector<at::
     const std::size_t found = unit_vectors_among(outputs).size();
     require(found > 0,
             "sign_free() expected a matrix among the outputs whose columns or rows have the length 1, got none; try: "
-            "say in check::CheckOptions::vectors which hold vectors of other lengths");
+            "name outputs whose vectors have other lengths, such as .sign_free(0, -1)");
     require(found == 1, "sign_free() expected one matrix of vectors among the outputs, got " + std::to_string(found) +
-                            "; try: name those whose signs go together in check::CheckOptions::vectors, such as {{0, "
-                            "-1}, {2, -2}} for an SVD");
+                            "; try: name those whose signs go together, such as .sign_free(0, -1).sign_free(2, -2) "
+                            "for an SVD");
   }
   for (const auto& each : options.vectors)
     require(each.output < outputs.size() && holds_matrices(outputs[each.output]),

@@ -4,17 +4,19 @@
 #include "pace/gate/times.hpp"
 
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 #include "pace/base/error.hpp"
+#include "pace/base/spelling.hpp"
 
 namespace pace {
 
 namespace detail {
 
-[[nodiscard]] inline double checked_factor(double factor, const std::string& expectation, const char* example) {
+[[nodiscard]] inline double checked_factor(double factor, std::string_view expectation, const char* example) {
   if (!(factor > 0 && std::isfinite(factor)))
-    throw Error(expectation + ": the factor must be a finite number above 0, such as " + example);
+    throw Error(function_text(expectation) + ": the factor must be a finite number above 0, such as " + example);
   return factor;
 }
 
@@ -41,7 +43,8 @@ PACE_INLINE Expectation MeanNoSlowerThan(double factor) {
 
 PACE_INLINE Expectation QuantileNoSlowerThan(double q, double factor) {
   if (!(q >= 0.5 && q <= 0.998))
-    throw Error("QuantileNoSlowerThan: the quantile must be a number from 0.5 to 0.998, such as 0.99");
+    throw Error(function_text("QuantileNoSlowerThan") +
+                ": the quantile must be a number from 0.5 to 0.998, such as 0.99");
   return Expectation(gate::Demand{.burden = gate::Burden::guard,
                                   .threshold = -std::log(detail::checked_factor(factor, "QuantileNoSlowerThan", "1.5")),
                                   .limit = factor,
@@ -50,14 +53,16 @@ PACE_INLINE Expectation QuantileNoSlowerThan(double q, double factor) {
 }
 
 PACE_INLINE Expectation FasterThan(std::string implementation, double factor) {
-  if (implementation.empty()) throw Error("FasterThan: name the implementation that it is to be faster than");
+  if (implementation.empty())
+    throw Error(function_text("FasterThan") + ": name the implementation that it is to be faster than");
   return Expectation(gate::Demand{.threshold = std::log(detail::checked_factor(factor, "FasterThan", "1.05")),
                                   .limit = factor,
                                   .reference = std::move(implementation)});
 }
 
 PACE_INLINE Expectation WithinTime(Nanoseconds time) {
-  if (!(time.count() > 0 && std::isfinite(time.count()))) throw Error("WithinTime: the time must be above 0");
+  if (!(time.count() > 0 && std::isfinite(time.count())))
+    throw Error(function_text("WithinTime") + ": the time must be above 0");
   return Expectation(
       gate::Demand{.quantity = gate::Quantity::time, .threshold = -std::log(time.count()), .limit = time.count()});
 }
