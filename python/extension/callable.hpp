@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -42,7 +41,7 @@ struct PythonFunction {
   std::string name;
   std::shared_ptr<Raised> raised;
 
-  /// Calls it. Throws PythonError for its exceptions, and once the comparison was interrupted.
+  /// Calls it. Throws PythonError or OutOfMemory for its exceptions, and once the comparison was interrupted.
   [[nodiscard]] py::object operator()(const PythonArguments& arguments) const {
     if (raised->interrupt) throw PythonError("interrupted");
     if (PyObject* const output = arguments.pass_to(function.ptr())) return py::reinterpret_steal<py::object>(output);
@@ -68,7 +67,7 @@ struct PythonFunction {
     py::object exception = error.value();
     if (error.trace()) exception = exception.attr("with_traceback")(error.trace());
     raised->exceptions[py::str(name)] = exception;
-    if (error.matches(PyExc_MemoryError)) throw std::bad_alloc();
+    if (error.matches(PyExc_MemoryError)) throw OutOfMemory(describe_exception(error));
     throw PythonError(describe_exception(error));
   }
 };

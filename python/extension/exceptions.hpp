@@ -22,6 +22,16 @@ class PythonError : public std::exception {
   std::string message_;
 };
 
+/// Python's MemoryError as text.
+class OutOfMemory : public std::bad_alloc {
+ public:
+  explicit OutOfMemory(std::string message) : message_(std::move(message)) {}
+  [[nodiscard]] const char* what() const noexcept override { return message_.c_str(); }
+
+ private:
+  std::string message_;
+};
+
 /// Returns an exception as `TYPE: text (in FUNCTION, FILE:LINE)`, with the innermost place.
 [[nodiscard]] inline std::string describe_exception(const py::error_already_set& error) {
   const std::string type = py::str(error.type().attr("__qualname__")), text = py::str(error.value());
@@ -34,8 +44,8 @@ class PythonError : public std::exception {
          std::string(py::str(last.attr("filename"))) + ':' + std::string(py::str(last.attr("lineno"))) + ')';
 }
 
-/// Runs code without Python's lock, which this thread holds before and afterwards. Throws PythonError for an exception
-/// of Python's that LibTorch passed on.
+/// Runs code without Python's lock, which this thread holds before and afterwards. Throws PythonError or OutOfMemory
+/// for an exception of Python's that LibTorch passed on.
 template <class Code>
 void run_without_lock(const Code& code) {
   try {
@@ -47,7 +57,7 @@ void run_without_lock(const Code& code) {
     const py::error_already_set error;
     // Ctrl-C comes again in the next call.
     if (error.matches(PyExc_KeyboardInterrupt)) PyErr_SetInterrupt();
-    if (error.matches(PyExc_MemoryError)) throw std::bad_alloc();
+    if (error.matches(PyExc_MemoryError)) throw OutOfMemory(describe_exception(error));
     throw PythonError(describe_exception(error));
   }
 }

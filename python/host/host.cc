@@ -8,7 +8,6 @@
 #include <exception>
 #include <functional>
 #include <memory>
-#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -119,7 +118,7 @@ class Call final : public HostedCall {
     for (auto& each : objects_) each = {};
     if (!output) {
       const py::error_already_set error;
-      if (error.matches(PyExc_MemoryError)) throw std::bad_alloc();
+      if (error.matches(PyExc_MemoryError)) throw OutOfMemory(describe_exception(error));
       throw Error(describe_exception(error));
     }
     if (!compilation_->what.empty()) [[unlikely]]

@@ -27,7 +27,8 @@ class HostedCall {
   HostedCall& operator=(const HostedCall&) = delete;
   virtual ~HostedCall() = default;
   /// Calls it with `tensors` in the places of those it was bound with. Throws Error with the exception, its file and
-  /// line. Throws Error for an output that is no tensor, number, None, or a tuple, list, dict or dataclass of these.
+  /// line, and OutOfMemory for MemoryError. Throws Error for an output that is no tensor, number, None, or a tuple,
+  /// list, dict or dataclass of these.
   [[nodiscard]] virtual c10::IValue run(const std::vector<at::Tensor>& tensors) = 0;
 };
 

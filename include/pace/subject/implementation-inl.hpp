@@ -88,8 +88,11 @@ PACE_INLINE Failure current_failure() {
     return {cut_text(error.what(), longest_kept), Failure::Device::missing};
   } catch (const DeviceLost& error) {
     return {cut_text(error.what(), longest_kept), Failure::Device::lost};
-  } catch (const std::bad_alloc&) {
-    return {.message = "memory ran out (std::bad_alloc)", .out_of_memory = true};
+  } catch (const std::bad_alloc& error) {
+    // The standard library's own text is the name of the type.
+    const std::string text = error.what();
+    return {.message = "memory ran out" + (text == "std::bad_alloc" ? "" : " (" + cut_text(text, longest_kept) + ')'),
+            .out_of_memory = true};
   } catch (const std::exception& error) {
     return {.message = current_message(), .out_of_memory = check::means_out_of_memory(error)};
   } catch (...) {
