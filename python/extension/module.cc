@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -58,8 +59,28 @@ template <class Enum>
 }
 
 /// Sets an option by its name; times in seconds. Throws Error for an unknown name.
+/// The values of an option in words.
+template <class Value>
+[[nodiscard]] const char* kind_of() {
+  if (std::is_same_v<Value, bool>) return "True or False";
+  if (std::is_same_v<Value, std::string>) return "a text in quotes";
+  if (std::is_floating_point_v<Value>) return "a number";
+  return std::is_signed_v<Value> ? "a whole number" : "a whole number from 0 on";
+}
+
+/// Returns the value of an option. Throws Error for one of another type or out of range.
+template <class Value>
+[[nodiscard]] Value value_of(const std::string& option, const py::object& value) {
+  try {
+    // pybind11 would take numbers for bools, and the other way round.
+    if (std::is_same_v<Value, bool> == (PyBool_Check(value.ptr()) != 0)) return value.cast<Value>();
+  } catch (const py::cast_error&) {
+  }
+  throw Error(option + '=' + std::string(py::repr(value)) + "; expected " + kind_of<Value>());
+}
+
 void set_option(Options& options, const std::string& name, const py::object& value) {
-  const auto seconds = [&] { return from_seconds(value.cast<double>()); };
+  const auto seconds = [&] { return from_seconds(value_of<double>(name, value)); };
   if (name == "budget") {
     options.budget = seconds();
     options.hard_limit = std::max(options.hard_limit, options.budget);
@@ -72,38 +93,38 @@ void set_option(Options& options, const std::string& name, const py::object& val
   } else if (name == "min_sample") {
     options.min_sample = seconds();
   } else if (name == "max_rounds") {
-    options.max_rounds = value.cast<std::size_t>();
+    options.max_rounds = value_of<std::size_t>(name, value);
   } else if (name == "max_iterations") {
-    options.max_iterations = value.cast<std::int64_t>();
+    options.max_iterations = value_of<std::int64_t>(name, value);
   } else if (name == "confidence") {
-    options.confidence = value.cast<double>();
+    options.confidence = value_of<double>(name, value);
   } else if (name == "alpha") {
-    options.alpha = value.cast<double>();
+    options.alpha = value_of<double>(name, value);
   } else if (name == "beta") {
-    options.beta = value.cast<double>();
+    options.beta = value_of<double>(name, value);
   } else if (name == "seed") {
-    options.seed = value.cast<std::uint64_t>();
+    options.seed = value_of<std::uint64_t>(name, value);
   } else if (name == "check_seed") {
-    options.check_seed = value.cast<std::uint64_t>();
+    options.check_seed = value_of<std::uint64_t>(name, value);
   } else if (name == "max_interference") {
-    options.max_interference = value.cast<double>();
+    options.max_interference = value_of<double>(name, value);
   } else if (name == "controls") {
-    options.controls = value.cast<bool>();
+    options.controls = value_of<bool>(name, value);
   } else if (name == "energy") {
-    options.energy = value.cast<bool>();
+    options.energy = value_of<bool>(name, value);
   } else if (name == "audit") {
-    options.audit = named(name, value.cast<std::string>(), {Audit::off, Audit::standard, Audit::strict});
+    options.audit = named(name, value_of<std::string>(name, value), {Audit::off, Audit::standard, Audit::strict});
   } else if (name == "stop") {
-    options.stop = named(name, value.cast<std::string>(), {StopPolicy::decided, StopPolicy::budget});
+    options.stop = named(name, value_of<std::string>(name, value), {StopPolicy::decided, StopPolicy::budget});
   } else if (name == "operands") {
-    options.operands =
-        named(name, value.cast<std::string>(), {OperandPolicy::crossover, OperandPolicy::fixed, OperandPolicy::shared});
+    options.operands = named(name, value_of<std::string>(name, value),
+                             {OperandPolicy::crossover, OperandPolicy::fixed, OperandPolicy::shared});
   } else if (name == "clock") {
-    options.clock = named(name, value.cast<std::string>(),
+    options.clock = named(name, value_of<std::string>(name, value),
                           {ClockChoice::automatic, ClockChoice::cold, ClockChoice::hot, ClockChoice::graph,
                            ClockChoice::host, ClockChoice::wall});
   } else if (name == "isolate") {
-    options.isolate = named(name, value.cast<std::string>(), {Isolate::none, Isolate::sides});
+    options.isolate = named(name, value_of<std::string>(name, value), {Isolate::none, Isolate::sides});
   } else if (name == "processes") {
     throw Error(
         "options(processes=...): several processes judge a whole program, and this is a part of yours; try: "
@@ -120,25 +141,25 @@ void set_option(Options& options, const std::string& name, const py::object& val
 void set_check(CheckOptions& options, const std::string& name, const py::object& value) {
   using Method = CheckOptions::Method;
   if (name == "rtol") {
-    options.rtol = value.cast<double>();
+    options.rtol = value_of<double>(name, value);
   } else if (name == "atol") {
-    options.atol = value.cast<double>();
+    options.atol = value_of<double>(name, value);
   } else if (name == "reduction_length") {
-    options.reduction_length = value.cast<std::int64_t>();
+    options.reduction_length = value_of<std::int64_t>(name, value);
   } else if (name == "equal_nan") {
-    options.equal_nan = value.cast<bool>();
+    options.equal_nan = value_of<bool>(name, value);
   } else if (name == "edge_values") {
-    options.edge_values = value.cast<bool>();
+    options.edge_values = value_of<bool>(name, value);
   } else if (name == "autograd") {
-    options.check_autograd = value.cast<bool>();
+    options.check_autograd = value_of<bool>(name, value);
   } else if (name == "unseen_values") {
     using Unseen = CheckOptions::UnseenValues;
-    const auto of = value.cast<std::string>();
+    const auto of = value_of<std::string>(name, value);
     if (of != "varied" && of != "scaled" && of != "none")
       throw Error("unseen_values='" + of + "'; expected one of 'varied', 'scaled', 'none'");
     options.unseen_values = of == "varied" ? Unseen::varied : of == "scaled" ? Unseen::scaled : Unseen::none;
   } else if (name == "method") {
-    const auto of = value.cast<std::string>();
+    const auto of = value_of<std::string>(name, value);
     if (of == "allclose")
       options.method = Method::allclose;
     else if (of == "cosine")

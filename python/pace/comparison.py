@@ -49,7 +49,10 @@ class Comparison:
     def expect(self, *what: Any) -> Comparison:
         """States an expectation: of every candidate, `expect(pace.no_slower_than(1.02))`, or of one,
         `expect("mine", pace.speedup_at_least(1.2))`. The rounds end as soon as every expectation is decided."""
-        name, expectation = ("", *what) if len(what) == 1 else what
+        name, expectation = ("", *what) if len(what) == 1 else what if len(what) == 2 else ("", None)
+        if not isinstance(name, str) or not isinstance(expectation, native.Expectation):
+            raise native.Error(f"expect({', '.join(map(repr, what))}); expected an expectation, such as "
+                               "pace.no_slower_than(1.02), or the name of an implementation and one")
         self._native.expect(name, expectation)
         return self
 
@@ -60,8 +63,8 @@ class Comparison:
         each implementation a process of its own, on the CPU. Raises pace.Error, with all names,
         for an unknown one."""
         if threads is not None:
-            if threads < 1:
-                raise native.Error(f"threads={threads}; expected at least 1")
+            if not isinstance(threads, int) or threads < 1:
+                raise native.Error(f"threads={threads!r}; expected a whole number from 1 on")
             self._threads = threads
         self._native.options(options)
         return self
