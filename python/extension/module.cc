@@ -219,7 +219,7 @@ class PythonComparison {
       if (PyObject* const done = arguments.pass_to(write.ptr()))
         Py_DECREF(done);
       else
-        throw PythonError(describe_exception(py::error_already_set()));
+        throw py::error_already_set();
     });
   }
 
@@ -447,8 +447,12 @@ PYBIND11_MODULE(_pace, module) {
              of.plan().compare_outputs(
                  [function](const c10::IValue& expected, const c10::IValue& actual) -> std::string {
                    const auto to_python = [](const c10::IValue& value) -> py::object { return to_object(value); };
-                   const py::object problem = function(to_python(expected), to_python(actual));
-                   return problem.is_none() ? std::string() : std::string(py::str(problem));
+                   try {
+                     const py::object problem = function(to_python(expected), to_python(actual));
+                     return problem.is_none() ? std::string() : std::string(py::str(problem));
+                   } catch (const py::error_already_set& error) {
+                     throw PythonError("the function of compare_outputs() raised " + describe_exception(error));
+                   }
                  });
            })
       .def("order_free", [](Self& of) { of.plan().order_free(); })
