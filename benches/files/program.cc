@@ -23,6 +23,7 @@
 #include "benches/files/loaders/cases.hpp"
 #include "benches/files/loaders/input_text.hpp"
 #include "benches/files/loaders/operator_by_name.hpp"
+#include "benches/files/loaders/python.hpp"
 #include "benches/files/sides.hpp"
 #include "pace/base/utf8.hpp"
 #include "pace/catch2.hpp"
@@ -155,6 +156,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
     pace::runner::refuse_options_for_gpu(session, "the files run there; expected --device cuda beside it");
   work.sides = files::sides_of(line);
   refuse_to_overwrite(session);
+  if ((runs || is_dry_run) && files::uses_python(line, work.sides)) loaders::require_python();
   // A dry run fails for the same reasons as the run.
   if (runs || is_dry_run) files::require_trust(line, work.sides);
 }

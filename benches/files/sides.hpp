@@ -50,6 +50,12 @@ struct Side {
 /// Whether a side is a function of a Python file.
 [[nodiscard]] inline bool is_python(const Side& side) { return loaders::is_python_path(side.path); }
 
+/// Whether a run needs Python for its sides or inputs.
+[[nodiscard]] inline bool uses_python(const CommandLine& line, const std::vector<Side>& sides) {
+  return std::ranges::any_of(sides, is_python) ||
+         std::ranges::any_of(loaders::files_of_inputs(line.inputs), loaders::is_python_path);
+}
+
 namespace detail {
 
 [[nodiscard]] inline bool is_operator(std::string_view spelled) {

@@ -216,7 +216,8 @@ class Interpreter final : public Host {
       named_ = py::module_::import("_pace_of_this_program.named");
       watching_ = py::module_::import("_pace_of_this_program.compilation").attr("noting_compilation");
     } catch (const py::error_already_set& error) {
-      throw Unsupported("PACE_PYTHON=" + executable + ": " + describe_exception(error));
+      throw Unsupported("PACE_PYTHON=" + executable + ": " + describe_exception(error) +
+                        "; expected a python3 that has torch " + TORCH_VERSION);
     }
   }
 

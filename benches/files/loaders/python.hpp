@@ -2,6 +2,7 @@
 #pragma once
 
 #include <dlfcn.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <memory>
@@ -27,6 +28,17 @@ namespace pace::benches::loaders {
   return in_rounds;
 }
 
+/// Throws InputError if the Python that runs functions is no program.
+inline void require_python() {
+  const std::string python = aot::default_python();
+  // Python looks for a name without a folder in PATH.
+  if (python.find('/') == std::string::npos) return;
+  if (std::filesystem::is_directory(python) || ::access(python.c_str(), X_OK) != 0)
+    throw InputError({}, "PACE_PYTHON=" + python +
+                             ": is no program that can be run; expected the path of a python3 that has this program's "
+                             "torch");
+}
+
 namespace detail {
 
 [[nodiscard]] inline python::Host* open_python() {
@@ -34,8 +46,7 @@ namespace detail {
   if (library.empty())
     throw Unsupported(
         "this program cannot run Python: python/host is not among its runfiles; try: apt-get install python3-dev, "
-        "whose "
-        "headers that needs, and third_party/bazel run //benches/files");
+        "whose headers that needs, and third_party/bazel run //benches/files");
   const std::string executable = aot::default_python();
   if (executable.empty())
     throw Unsupported("no Python is known; try: PACE_PYTHON, the path of a python3 that has this program's torch");
