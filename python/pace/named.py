@@ -7,6 +7,7 @@ import inspect
 import pathlib
 import sys
 import traceback
+import unicodedata
 from typing import Any, Callable
 
 
@@ -22,6 +23,10 @@ _imported_before: set[str] = set()
 
 def find(path: str, name: str) -> Any:
     """The value `name` of a file, which is run once. Raises Unusable."""
+    # As Python reads names in sources.
+    name = unicodedata.normalize("NFKC", name)
+    if not name.isidentifier():
+        raise Unusable(f"{path}: '{name}' is no name in a Python file; expected FILE.py:NAME")
     file = pathlib.Path(path).resolve()
     if file not in _modules:
         _modules[file] = _run(path, file)
@@ -108,7 +113,7 @@ def function(path: str, name: str) -> Callable:
 def why_not(made: Any) -> str:
     """Why something cannot be compared as a function; empty: it can."""
     if not callable(made):
-        return f"a {type(made).__qualname__} is no function; expected a callable"
+        return f"a value of the type '{type(made).__qualname__}' is no function; expected a callable"
     for of in (made, getattr(made, "forward", None), getattr(type(made), "__call__", None)):
         if inspect.iscoroutinefunction(of) or inspect.isasyncgenfunction(of):
             return "an async function returns before it computes; expected an ordinary one"

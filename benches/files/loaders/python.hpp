@@ -4,10 +4,10 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -100,10 +100,15 @@ class LoadedPython final : public Loaded {
   return std::filesystem::path(path).extension() == ".py";
 }
 
-/// Throws InputError unless `name` can be the NAME of FILE.py:NAME.
+/// Throws InputError unless `name` can be the NAME of FILE.py:NAME. Python itself judges letters beyond ASCII.
 inline void require_python_name(const std::string& path, const std::string& name) {
-  constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-  const bool is_word = !name.empty() && name.front() > '9' && name.find_first_not_of(letters) == std::string::npos;
+  const auto is_digit = [](char letter) { return letter >= '0' && letter <= '9'; };
+  const auto is_letter = [](char letter) {
+    const char lower = static_cast<char>(letter | ('a' - 'A'));
+    return (lower >= 'a' && lower <= 'z') || letter == '_' || static_cast<unsigned char>(letter) >= 0x80;
+  };
+  const bool is_word = !name.empty() && is_letter(name.front()) &&
+                       std::ranges::all_of(name, [&](char letter) { return is_letter(letter) || is_digit(letter); });
   if (!is_word)
     throw InputError({path}, (name.empty() ? "this is a Python file" : "'" + name + "' is no name in a Python file") +
                                  "; expected FILE.py:NAME, with the name of a function or of inputs");
