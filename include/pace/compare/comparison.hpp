@@ -219,6 +219,13 @@ class Comparison {
     plan_.notes.push_back(std::move(note));
     return *this;
   }
+  /// Adds the sentences that `notes` returns once all calls are made, such as the choice of an autotuner. run() passes
+  /// on what it throws.
+  Comparison& late_notes(std::function<std::vector<std::string>()> notes) {
+    if (notes == nullptr) detail::complain_of_null(plan_, "the function of late_notes()");
+    plan_.late_notes.push_back(std::move(notes));
+    return *this;
+  }
 
   /// Checks, times and judges the implementations. Publishes the result to the listeners of run_context(), and returns
   /// it. An implementation that is wrong or throws becomes a row of the result, not an exception. Throws Error if the

@@ -150,6 +150,7 @@ inline void enter_budget(const std::shared_ptr<ComparisonBudget>& budget, Result
   hold_against_peaks(clock, plan, traffic, result);
   judge(plan, gates, panels, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
+  for (const auto& late : plan.late_notes) std::ranges::move(late(), std::back_inserter(result.notes));
   if (budget != nullptr) enter_budget(budget, result);
   enter_repeated_name(repeats, result);
   return publish(std::move(result));

@@ -66,6 +66,8 @@ struct ComparisonPlan {
   std::optional<double> bytes = {}, flops = {};
   std::optional<at::Device> device = {};
   std::vector<std::string> notes = {};
+  /// Return sentences for the result, once all calls are made.
+  std::vector<std::function<std::vector<std::string>()>> late_notes = {};
 
   /// Adds an implementation with these phases. Throws Error if earlier implementations have different ones.
   void add(Planned implementation, std::vector<std::string> of_phases);
