@@ -85,6 +85,7 @@ class FileComparison {
  private:
   struct Bound {
     std::shared_ptr<loaders::BoundCall> call;
+    loaders::Loaded* loaded = nullptr;
     std::vector<std::string> notes;
     Refused refused;  ///< without a name: it is not
   };
@@ -139,6 +140,7 @@ class FileComparison {
         activity()->running(static_cast<std::int64_t>(i));
         report_step({.what = "loading " + names_[i]});
         auto& loaded = sides_.get(i, device);
+        side.loaded = &loaded;
         side.call = loaded.bind(inputs);
         if (i == 0) {
           state = side.call->state();
@@ -172,6 +174,7 @@ class FileComparison {
         continue;
       }
       for (auto& note : sides[i].notes) comparison.note(std::move(note));
+      comparison.late_notes([loaded = sides[i].loaded, &name = names_[i]] { return loaded->late_notes(name); });
       auto run = [call = sides[i].call](const std::vector<at::Tensor>& tensors) { return call->run(tensors); };
       if (i == 0)
         comparison.baseline(names_[i], std::move(run));

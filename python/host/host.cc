@@ -21,6 +21,7 @@
 #include <c10/core/TensorImpl.h>
 #include <pybind11/functional.h>
 #include <pybind11/pybind11.h>
+#include <pybind11/stl.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/csrc/jit/python/pybind_utils.h>
 #include <torch/version.h>
@@ -145,15 +146,22 @@ class Call final : public HostedCall {
 
 class Function final : public HostedFunction {
  public:
-  Function(py::object function, std::shared_ptr<Compilation> compilation)
-      : function_(std::move(function)), compilation_(std::move(compilation)) {}
+  Function(py::object function, py::object tuning_notes, std::shared_ptr<Compilation> compilation)
+      : function_(std::move(function)), tuning_notes_(std::move(tuning_notes)), compilation_(std::move(compilation)) {}
   [[nodiscard]] std::unique_ptr<HostedCall> bind(const HostArguments& arguments,
                                                  const std::vector<at::Tensor>& tensors) const override {
     return std::make_unique<Call>(function_, arguments, tensors, compilation_);
   }
+  [[nodiscard]] std::vector<std::string> tuning_notes(const std::string& side) const override {
+    try {
+      return tuning_notes_(side, function_).cast<std::vector<std::string>>();
+    } catch (const py::error_already_set& error) {
+      throw Error(describe_exception(error));
+    }
+  }
 
  private:
-  py::object function_;
+  py::object function_, tuning_notes_;
   std::shared_ptr<Compilation> compilation_;
 };
 
@@ -214,7 +222,9 @@ class Interpreter final : public Host {
       folder.attr("__path__") = py::make_tuple(package);
       py::module_::import("sys").attr("modules")["_pace_of_this_program"] = folder;
       named_ = py::module_::import("_pace_of_this_program.named");
-      watching_ = py::module_::import("_pace_of_this_program.compilation").attr("noting_compilation");
+      const auto compilation = py::module_::import("_pace_of_this_program.compilation");
+      watching_ = compilation.attr("noting_compilation");
+      tuning_notes_ = compilation.attr("tuning_notes");
     } catch (const py::error_already_set& error) {
       throw Unsupported("PACE_PYTHON=" + executable + ": " + describe_exception(error) +
                         "; expected a python3 that has torch " + TORCH_VERSION);
@@ -226,7 +236,7 @@ class Interpreter final : public Host {
     try {
       auto function = named_.attr("function")(path, name);
       watch_compilation();
-      return std::make_unique<Function>(std::move(function), compilation_);
+      return std::make_unique<Function>(std::move(function), tuning_notes_, compilation_);
     } catch (const py::error_already_set& error) {
       refuse(error);
     }
@@ -291,7 +301,7 @@ class Interpreter final : public Host {
   }
 
   std::shared_ptr<Compilation> compilation_;
-  py::object named_, watching_, watched_;
+  py::object named_, watching_, tuning_notes_, watched_;
 };
 
 }  // namespace

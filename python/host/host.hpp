@@ -42,6 +42,8 @@ class HostedFunction {
   /// Binds it to arguments. `tensors`: all tensors in these, in the order that run() gets them in.
   [[nodiscard]] virtual std::unique_ptr<HostedCall> bind(const HostArguments& arguments,
                                                          const std::vector<at::Tensor>& tensors) const = 0;
+  /// Sentences on the configurations that Triton's autotuner chose in its calls. `side`: its name in them.
+  [[nodiscard]] virtual std::vector<std::string> tuning_notes(const std::string& side) const = 0;
 };
 
 /// The Python interpreter of this process. It stays for the life of the process, on the thread that started it.

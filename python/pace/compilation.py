@@ -60,6 +60,12 @@ def _note_triton(note: Callable[[str], None], stack: contextlib.ExitStack) -> No
     stack.callback(setattr, runtime, "jit_post_compile_hook", before)
 
 
+def tuning_notes(name: str, function: Callable) -> list[str]:
+    """A sentence for each autotuned Triton kernel that the implementation `name` can reach."""
+    return [f"'{name}': Triton's autotuner chose {configuration} for {kernel}."
+            for kernel, configuration in tuned_configurations(function)]
+
+
 def tuned_configurations(function: Callable) -> list[tuple[str, str]]:
     """The names of the autotuned Triton kernels that `function` can reach, each with its chosen configuration."""
     autotuner = getattr(sys.modules.get("triton.runtime.autotuner"), "Autotuner", None)

@@ -93,7 +93,6 @@ def _set_aside(folder: pathlib.Path) -> None:
         sys.modules[own] = module
 
 
-
 def _described(error: BaseException, file: pathlib.Path) -> str:
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     if isinstance(error, SyntaxError):

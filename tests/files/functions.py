@@ -1,6 +1,7 @@
 """Functions of a file for tests: right ones, and each fault that a function or inputs can have."""
 
 import itertools
+import os
 
 import torch
 
@@ -46,6 +47,24 @@ def counting(x):
 
 def random(x):
     return torch.rand_like(x)
+
+
+def memory(x):
+    raise MemoryError("no room today")
+
+
+def closes(x):
+    os.closerange(3, 100)
+    return torch.softmax(x, -1)
+
+
+def closes_all(x):
+    os.closerange(0, 100)
+    return torch.softmax(x, -1)
+
+
+def größe(x):
+    return torch.softmax(x, -1)
 
 
 def generator(x):

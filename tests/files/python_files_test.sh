@@ -65,18 +65,47 @@ compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$f
   --processes 2
 ends_with 0; shows "process 2 of at most 2"
 
+case="the configuration that an autotuner chose"
+if "$PACE_PYTHON" -c "import triton" 2>/dev/null; then
+  compares --trust --baseline "$file:eager" --candidate tests/files/tuned.py:tuned --inputs "$file:several" --verbose
+  ends_with 0
+  shows "'tuned.py:tuned': Triton's autotuner chose BLOCK: 64, num_warps: 2"
+fi
+
+case="a name in other letters than ASCII"
+compares --trust --baseline "$file:eager" --candidate "$file:größe" --inputs "$file:several"; ends_with 0
+compares --trust --baseline "$file:eager" --candidate "$file:gr€" --inputs "$file:several"
+ends_with 42; shows "'gr€' is no name in a Python file"
+
+case="a function that closes file descriptors of the program"
+compares --trust --baseline "$file:eager" --candidate "$file:closes" --inputs "$file:several" --isolate sides
+ends_with 42
+shows "'functions.py:closes' threw: it closed file descriptors that others had opened"
+compares --trust --baseline "$file:eager" --candidate "$file:closes" --inputs "$file:several" --json "$work/lost.json"
+ends_with 1; shows "cannot write '$work/lost.json': Bad file descriptor"
+compares --trust --baseline "$file:eager" --candidate "$file:closes_all" --inputs "$file:several"
+ends_with 1; shows "the measured code closed the standard error of its process"
+
+case="a Python that is none"
+PACE_PYTHON=/nonexistent/python3 compares --trust --baseline "$file:eager" --candidate "$file:steps" \
+  --inputs "$file:several"
+refuses "PACE_PYTHON=/nonexistent/python3: is no program that can be run; expected the path of a python3"
+PACE_PYTHON=/bin/true compares --trust --baseline "$file:eager" --candidate "$file:steps" --inputs "$file:several"
+ends_with 42; shows "; expected a python3 that has torch"
+
 case="faults of functions"
 mkdir "$work/a folder"
 printf 'def f(x:\n' >"$work/a folder/a syntax.py"
 printf 'import sys\nsys.exit(0)\n' >"$work/exits.py"
 printf 'import os\nos._exit(0)\n' >"$work/ends.py"
 candidates=()
-for each in wrong nothing third counting random generator later ends compiled_anew single absent; do
+for each in wrong nothing third counting random memory generator later ends compiled_anew single absent; do
   candidates+=(--candidate "$file:$each")
 done
 for each in "$work/a folder/a syntax.py" "$work/exits.py" "$work/ends.py"; do candidates+=(--candidate "$each:f"); done
 compares --trust --baseline "$file:eager" "${candidates[@]}" --candidate "$file:steps" --inputs "$file:several"
-ends_with 42; shows "16 implementations: 2 measured"
+ends_with 42; shows "17 implementations: 2 measured"
+shows "memory ran out (MemoryError: no room today (in memory, $file:"
 shows "wrong: output[0]"; shows "expected 1 output, got 0"
 shows "threw: ValueError: no third call (in third, $file:$(grep -n "no third call" "$file" | cut -d: -f1))"
 shows "'functions.py:counting' (wrong)"; shows "'functions.py:random' (wrong)"
@@ -84,7 +113,7 @@ shows "refused: $file:generator: a generator computes only when it is read"
 shows "refused: $file:later: an async function returns before it computes"
 shows "threw: SystemExit: 0 (in ends, "
 shows "it was compiled again while it was timed (torch.compile"
-shows "$file:single: a Tensor is no function"
+shows "$file:single: a value of the type 'Tensor' is no function"
 shows "functions.py: has no 'absent'; it has: eager, steps"
 shows "a syntax.py: cannot be run: SyntaxError"; shows "exits.py: cannot be run: SystemExit: 0 (line 2)"
 shows "it ended the process with exit code 0"

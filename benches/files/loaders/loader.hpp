@@ -65,6 +65,8 @@ class Loaded {
   [[nodiscard]] virtual std::unique_ptr<BoundCall> bind(const CallInputs& inputs) = 0;
   /// Sentences for the results.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+  /// Sentences for the results that are known once it was called. `side`: its name there.
+  [[nodiscard]] virtual std::vector<std::string> late_notes(const std::string& /*side*/) const { return {}; }
 };
 
 /// How files are loaded.

@@ -88,6 +88,9 @@ class LoadedPython final : public Loaded {
     return std::make_unique<BoundPython>(
         function_->bind({.args = given.args, .kwargs = given.kwargs}, inputs.tensors()));
   }
+  [[nodiscard]] std::vector<std::string> late_notes(const std::string& side) const override {
+    return function_->tuning_notes(side);
+  }
 
  private:
   std::unique_ptr<python::HostedFunction> function_;
