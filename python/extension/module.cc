@@ -38,6 +38,7 @@
 #include "python/extension/callable.hpp"
 #include "python/extension/exceptions.hpp"
 #include "python/extension/outputs.hpp"
+#include "python/extension/training.hpp"
 
 namespace pace::python {
 namespace {
@@ -58,7 +59,6 @@ template <class Enum>
   throw Error(option + "='" + name + "'; expected one of " + expected);
 }
 
-/// Sets an option by its name; times in seconds. Throws Error for an unknown name.
 /// The values of an option in words.
 template <class Value>
 [[nodiscard]] const char* kind_of() {
@@ -79,6 +79,7 @@ template <class Value>
   throw Error(option + '=' + std::string(py::repr(value)) + "; expected " + kind_of<Value>());
 }
 
+/// Sets an option by its name; times in seconds. Throws Error for an unknown name.
 void set_option(Options& options, const std::string& name, const py::object& value) {
   const auto seconds = [&] { return from_seconds(value_of<double>(name, value)); };
   if (name == "budget") {
@@ -203,6 +204,15 @@ class PythonComparison {
   [[nodiscard]] Comparison<PythonArguments>& plan() { return comparison_; }
   [[nodiscard]] PythonFunction function(std::string name, py::object of) const {
     return {std::move(of), std::move(name), raised_};
+  }
+  [[nodiscard]] PythonStep step(std::string name, py::object forward, std::vector<at::Tensor> parameters) const {
+    return {function(std::move(name), std::move(forward)), std::move(parameters)};
+  }
+  void baseline_step(const std::string& name, py::object forward, std::vector<at::Tensor> parameters) {
+    comparison_.baseline(name, step(name, std::move(forward), std::move(parameters)));
+  }
+  void candidate_step(const std::string& name, py::object forward, std::vector<at::Tensor> parameters) {
+    comparison_.candidate(name, step(name, std::move(forward), std::move(parameters)));
   }
   void set_options(const py::dict& options) {
     for (const auto& [name, value] : options)
@@ -412,7 +422,6 @@ PYBIND11_MODULE(_pace, module) {
              const auto match = Correct().examine(of);
              return std::pair(match.met, match.text);
            })
-      .def("add_note", [](Result& of, const std::string& note) { of.notes.push_back(note); })
       .def("exit_code",
            [](const Result& of) {
              RunAccount account;
@@ -437,6 +446,8 @@ PYBIND11_MODULE(_pace, module) {
                           py::object function) { of.plan().baseline(name, of.function(name, std::move(function))); })
       .def("candidate", [](Self& of, const std::string& name,
                            py::object function) { of.plan().candidate(name, of.function(name, std::move(function))); })
+      .def("baseline_step", &Self::baseline_step)
+      .def("candidate_step", &Self::candidate_step)
       .def("refused", [](Self& of, const std::string& name,
                          const std::string& reason) { of.plan().refused({.name = name, .reason = reason}); })
       .def("expect", [](Self& of, const std::string& name, const Expectation& what) { of.plan().expect(name, what); })
@@ -482,6 +493,10 @@ PYBIND11_MODULE(_pace, module) {
       .def("flops", [](Self& of, double flops) { of.plan().flops(flops); })
       .def("inputs", [](Self& of, const std::string& text) { of.plan().inputs(text); })
       .def("note", [](Self& of, const std::string& text) { of.plan().note(text); })
+      .def("late_notes",
+           [](Self& of, const py::object& notes) {
+             of.plan().late_notes([notes] { return notes().cast<std::vector<std::string>>(); });
+           })
       .def("run", &Self::run)
       .def("exceptions", &Self::exceptions)
       .def("note_compiled", &Self::note_compiled);

@@ -15,13 +15,13 @@ The samples, statistics, checks and verdicts come from the C++ library; this pac
 from __future__ import annotations
 
 from pace._native import native as _pace
-from pace.comparison import Comparison, compare
+from pace.comparison import Comparison, TrainingStep, compare, training_step
 from pace.result import Result, Row, write_results
 
 __all__ = [
-    "Comparison", "Error", "Expectation", "Result", "Row", "at_most", "compare", "energy_at_most", "exactly",
-    "faster_than", "mean_no_slower_than", "no_slower_than", "peak_memory_at_most", "quantile_no_slower_than",
-    "speedup_at_least", "within_time", "write_results",
+    "Comparison", "Error", "Expectation", "Result", "Row", "TrainingStep", "at_most", "compare", "energy_at_most",
+    "exactly", "faster_than", "mean_no_slower_than", "no_slower_than", "peak_memory_at_most", "quantile_no_slower_than",
+    "speedup_at_least", "training_step", "within_time", "write_results",
 ]
 
 __version__ = _pace.version

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Callable
+import dataclasses
+from typing import Any, Callable, Iterable
+
+import torch
 
 from pace._native import native
-from pace.compilation import noting_compilation, tuned_configurations
+from pace.compilation import noting_compilation, tuning_notes
 from pace.named import why_not
 from pace.operands import Arguments
 from pace.result import Result
@@ -20,6 +23,29 @@ def compare(name: str, *args: Any, **kwargs: Any) -> Comparison:
     return Comparison(name, Arguments(args, kwargs))
 
 
+@dataclasses.dataclass(frozen=True)
+class TrainingStep:
+    """Forward and backward of a model, as an implementation of a comparison: training_step()."""
+
+    parameters: list[torch.Tensor]
+    forward: Callable
+
+
+def training_step(parameters: Iterable[torch.Tensor], forward: Callable) -> TrainingStep:
+    """A training step without the optimiser. Forward and backward are timed apart, and all gradients are compared.
+
+    `forward` takes the arguments of the comparison. It returns a loss, or outputs, the first of which gets a fixed
+    gradient. `parameters`, such as `model.parameters()`, are leaves that require gradients. Each implementation needs
+    its own, with equal values. Raises pace.Error for other ones.
+    """
+    parameters = list(parameters)
+    for number, each in enumerate(parameters):
+        if not isinstance(each, torch.Tensor) or not each.requires_grad or not each.is_leaf:
+            raise native.Error(f"training_step: parameter {number} (counted from 0) is no leaf that requires gradients; "
+                               "expected tensors such as those of model.parameters()")
+    return TrainingStep(parameters, forward)
+
+
 class Comparison:
     """Collects implementations, expectations and declarations; run() measures. Functions return the comparison."""
 
@@ -27,19 +53,17 @@ class Comparison:
         self._arguments = arguments
         self._native = native.Comparison(name, arguments.tensors, arguments.rebuild)
         self._native.inputs(arguments.describe())
-        self._functions: dict[str, Callable] = {}
+        self._owners: dict[int, str] = {}
         self._threads = 1
 
-    def baseline(self, name: str, function: Callable) -> Comparison:
+    def baseline(self, name: str, function: Callable | TrainingStep) -> Comparison:
         """Adds the implementation that the others are compared with. It returns tensors, numbers or None, or tuples,
         lists, dicts or dataclasses of them. If it returns None, it must write to an argument."""
-        self._native.baseline(name, self._checked(name, function))
-        return self
+        return self._add(name, function, self._native.baseline, self._native.baseline_step)
 
-    def candidate(self, name: str, function: Callable) -> Comparison:
+    def candidate(self, name: str, function: Callable | TrainingStep) -> Comparison:
         """Adds an implementation to compare with the baseline; any number."""
-        self._native.candidate(name, self._checked(name, function))
-        return self
+        return self._add(name, function, self._native.candidate, self._native.candidate_step)
 
     def refused(self, name: str, reason: str) -> Comparison:
         """Adds a row for a candidate that could not be made, with the reason."""
@@ -77,7 +101,7 @@ class Comparison:
 
     def compare_outputs(self, function: Callable[[Any, Any], str | None]) -> Comparison:
         """Compares outputs by `function(expected, actual)`, which returns the fault as text, or None."""
-        self._native.compare_outputs(function)
+        self._native.compare_outputs(_checked("compare_outputs", function))
         return self
 
     def order_free(self) -> Comparison:
@@ -125,12 +149,13 @@ class Comparison:
 
     def float64_reference(self, function: Callable | None = None) -> Comparison:
         """Compares with a float64 result: the baseline's on float64 arguments, or the result of `function`."""
-        self._native.float64_reference(function)
+        self._native.float64_reference(function and _checked("float64_reference", function))
         return self
 
     def renew_each_round(self, write: Callable) -> Comparison:
-        """Before each round, `write(*args, **kwargs)` writes other values into the tensors, untimed."""
-        self._native.renew_each_round(write)
+        """Before each round, `write(*args, **kwargs)` writes other values into the tensors, untimed. run() raises what
+        it raises."""
+        self._native.renew_each_round(_checked("renew_each_round", write))
         return self
 
     def bytes(self, count: float) -> Comparison:
@@ -163,14 +188,25 @@ class Comparison:
                 "in pace's folder, with a torch for CUDA 13 or newer")
         with noting_compilation(self._native.note_compiled):
             made = self._native.run(self._threads)
-        for name, function in self._functions.items():
-            for kernel, configuration in tuned_configurations(function):
-                made.add_note(f"'{name}': Triton's autotuner chose {configuration} for {kernel}.")
         return Result(made, self._native.exceptions())
 
-    def _checked(self, name: str, function: Callable) -> Callable:
-        """Refuses what cannot be compared as a function."""
-        if why := why_not(function):
-            raise native.Error(f"'{name}': {why}")
-        self._functions[name] = function
-        return function
+    def _add(self, name: str, what: Callable | TrainingStep, add: Callable, add_step: Callable) -> Comparison:
+        if isinstance(what, TrainingStep):
+            function = _checked(name, what.forward)
+            for parameter in what.parameters:
+                if (owner := self._owners.setdefault(id(parameter), name)) != name:
+                    raise native.Error(f"'{name}': has a parameter of '{owner}', and both would write to its gradient; "
+                                       "expected parameters of its own with equal values; try: copy.deepcopy(model)")
+            add_step(name, function, what.parameters)
+        else:
+            function = _checked(name, what)
+            add(name, function)
+        self._native.late_notes(lambda: tuning_notes(name, function))
+        return self
+
+
+def _checked(name: str, function: Callable) -> Callable:
+    """Refuses what cannot be compared as a function."""
+    if why := why_not(function):
+        raise native.Error(f"'{name}': {why}")
+    return function

@@ -50,6 +50,7 @@ class Result:
         self.phases = [Result(each, exceptions) for each in made.phases]
 
     name = property(lambda self: self._made.name, doc="name of the comparison")
+    phase = property(lambda self: self._made.phase, doc='phase of the iterations, such as "backward"; empty: all')
     inputs = property(lambda self: self._made.inputs, doc="types and sizes of the arguments")
     clock = property(lambda self: self._made.clock, doc='name of the clock, such as "wall" or "graph"')
     rounds = property(lambda self: self._made.rounds, doc="number of timed rounds")
@@ -61,6 +62,14 @@ class Result:
                 return row
         known = ", ".join(row.name for row in self.rows)
         raise KeyError(f"result '{self.name}' has no implementation '{implementation}'; it has: {known}")
+
+    def in_phase(self, phase: str) -> Result:
+        """The result of a phase, such as "backward" of training steps. Raises KeyError, with those that there are."""
+        for each in self.phases:
+            if each.phase == phase:
+                return each
+        known = ", ".join(each.phase for each in self.phases) or "none"
+        raise KeyError(f"result '{self.name}' has no phase '{phase}'; it has: {known}")
 
     def as_expected(self) -> bool:
         """Whether every implementation is correct, and no verdict closes a gate."""
