@@ -38,7 +38,9 @@ def _is_dataclass(value: Any) -> bool:
 
 def _take_apart(value: Any) -> Any:
     if _is_dataclass(value) and type(value) not in pytree.SUPPORTED_NODES:
-        fields = {field.name: _take_apart(getattr(value, field.name)) for field in dataclasses.fields(value)}
+        # Attributes that are no fields, too, such as those that __post_init__ sets.
+        names = dict.fromkeys([*(field.name for field in dataclasses.fields(value)), *getattr(value, "__dict__", ())])
+        fields = {name: _take_apart(getattr(value, name)) for name in names if hasattr(value, name)}
         return {"": _Maker(type(value)), **fields}
     if type(value) in (list, tuple):
         return type(value)(_take_apart(each) for each in value)

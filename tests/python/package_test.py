@@ -1,6 +1,7 @@
 """The Python package, by its findings. No test compares times."""
 
 import collections
+import copy
 import dataclasses
 import itertools
 import json
@@ -85,6 +86,15 @@ class Words(unittest.TestCase):
         self.assertIn("declare .order_free(), if rows", result["mine"].message)
         self.assertNotIn("//benches", result["mine"].message)
 
+    def test_functions_have_their_names_of_python(self):
+        with self.assertRaisesRegex(pace.Error, "^no_slower_than: the factor must be"):
+            pace.no_slower_than(0)
+        with self.assertRaisesRegex(pace.Error, "^quantile_no_slower_than: the quantile must be"):
+            pace.quantile_no_slower_than(2, 1.5)
+        with self.assertRaisesRegex(pace.Error, r"such as \.sign_free\(0, -1\)") as refused:
+            compared(lambda x: x.mul(2)).sign_free().run()
+        self.assertNotIn("::", str(refused.exception))
+
     def test_several_processes_are_refused(self):
         with self.assertRaisesRegex(pace.Error, r"options\(processes=...\): .*try: //benches/files with --processes"):
             pace.compare("case").options(processes=12)
@@ -130,6 +140,27 @@ class Exceptions(unittest.TestCase):
 
         self.assertIn("third call", compared(third).run()["mine"].message)
 
+    def test_memory_that_runs_out_is_told_with_the_place(self):
+        def full(x):
+            raise MemoryError("no room for it")
+
+        row = compared(full).run()["mine"]
+        self.assertEqual(row.outcome, "out of memory")
+        self.assertRegex(row.message, r"memory ran out \(MemoryError: no room for it \(in full, .*package_test.py:\d+\)\)")
+
+    def test_what_functions_beside_the_implementations_raise(self):
+        def raises(*_):
+            raise ValueError("not today")
+
+        result = compared(lambda x: x.mul(2)).compare_outputs(raises).run()
+        self.assertRegex(result["eager"].message,
+                         r"the function of compare_outputs\(\) raised ValueError: not today \(in raises, .*\)$")
+        with self.assertRaisesRegex(ValueError, "not today"):
+            compared(lambda x: x.mul(2)).renew_each_round(raises).run()
+        for declare in ("compare_outputs", "renew_each_round", "float64_reference"):
+            with self.assertRaisesRegex(pace.Error, f"'{declare}': a value of the type 'int' is no function"):
+                getattr(pace.compare("case"), declare)(3)
+
     def test_an_interrupt_ends_the_comparison(self):
         calls = []
 
@@ -158,6 +189,17 @@ class Exceptions(unittest.TestCase):
             pace.compare("case").options(budgt=1)
         with self.assertRaisesRegex(pace.Error, "'off', 'standard', 'strict'"):
             pace.compare("case").options(audit="no")
+        for option, value, expected in (("budget", "1s", "a number"), ("audit", 1, "a text in quotes"),
+                                        ("seed", -1, "a whole number from 0 on"), ("controls", 1, "True or False"),
+                                        ("max_iterations", 1.5, "a whole number"), ("confidence", True, "a number"),
+                                        ("threads", "2", "a whole number from 1 on")):
+            with self.assertRaisesRegex(pace.Error, f"^{option}={value!r}; expected {expected}$"):
+                pace.compare("case").options(**{option: value})
+        with self.assertRaisesRegex(pace.Error, "^rtol='1'; expected a number$"):
+            pace.compare("case").check(rtol="1")
+        for what in (("mine",), ("mine", 1.5), (), (1, pace.no_slower_than(1), 2)):
+            with self.assertRaisesRegex(pace.Error, "expected an expectation, such as"):
+                pace.compare("case").expect(*what)
         with self.assertRaisesRegex(pace.Error, "needs exactly one baseline"):
             pace.compare("case", torch.ones(2)).run()
         with self.assertRaisesRegex(KeyError, "it has: eager, mine"):
@@ -169,6 +211,16 @@ class Batch:
     tokens: torch.Tensor
     layers: list
     heads: int = 2
+
+
+@dataclasses.dataclass
+class Scaled:
+    values: torch.Tensor
+    scale: torch.Tensor = dataclasses.field(init=False)
+
+    def __post_init__(self):
+        self.scale = torch.ones(4)
+        self.first = self.values[:2]
 
 
 Pair = collections.namedtuple("Pair", "left right")
@@ -189,6 +241,17 @@ class Operands(unittest.TestCase):
         self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
         self.assertIn("Float[4]", result.inputs)
         self.assertIn("2.0", result.inputs)
+
+    def test_a_dataclass_keeps_attributes_that_are_no_fields(self):
+        given = Scaled(torch.zeros(4))
+
+        def add(batch):
+            batch.first.add_(batch.scale[:2])
+            return batch.values.sum()
+
+        result = compared(add, add, given).run()
+        self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
+        self.assertTrue(torch.equal(given.values, torch.zeros(4)))
 
     def test_the_users_tensors_are_never_written_to(self):
         x = torch.zeros(4)
@@ -216,6 +279,61 @@ class Operands(unittest.TestCase):
         result = compared(lambda x: x + x).renew_each_round(write).run()
         self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
         self.assertGreater(len(written), 1)
+
+
+class TrainingSteps(unittest.TestCase):
+    def compared_steps(self, loss_of_candidate, *, model=None):
+        torch.manual_seed(1)
+        model = model or torch.nn.Linear(4, 2)
+        own = copy.deepcopy(model)
+        return (briefly(pace.compare("network", torch.randn(8, 4)))
+                .baseline("module", pace.training_step(model.parameters(), lambda x: model(x).square().mean()))
+                .candidate("mine", pace.training_step(own.parameters(), lambda x: loss_of_candidate(own, x))))
+
+    def test_forward_and_backward_are_phases(self):
+        result = (self.compared_steps(lambda own, x: own(x).pow(2).mean())
+                  .expect("mine", pace.no_slower_than(1000).in_phase("backward")).run())
+        self.assertTrue(result.as_expected(), result.message)
+        self.assertEqual([each.phase for each in result.phases], ["forward", "backward"])
+        backward = result.in_phase("backward")
+        self.assertEqual([each.verdict for each in backward["mine"].judgements], ["passed"])
+        self.assertGreater(backward["mine"].time, 0)
+        self.assertEqual(result.phase, "")
+        with self.assertRaisesRegex(KeyError, "has no phase 'update'; it has: forward, backward"):
+            result.in_phase("update")
+
+    def test_a_wrong_gradient_is_wrong(self):
+        def loss(own, x):
+            right = own(x).square().mean()
+            return right.detach() + (right - right.detach()) * 2
+
+        self.assertEqual(self.compared_steps(loss).run()["mine"].outcome, "wrong")
+
+    def test_what_a_backward_pass_raises_is_in_its_row(self):
+        class Raises(torch.autograd.Function):
+            @staticmethod
+            def forward(context, x):
+                return x.clone()
+
+            @staticmethod
+            def backward(context, gradient):
+                raise ValueError("no gradient today")
+
+        row = self.compared_steps(lambda own, x: Raises.apply(own(x)).square().mean()).run()["mine"]
+        self.assertEqual(row.outcome, "threw")
+        self.assertIn("ValueError: no gradient today", row.message)
+
+    def test_each_step_has_parameters_of_its_own(self):
+        model = torch.nn.Linear(4, 2)
+        step = lambda: pace.training_step(model.parameters(), lambda x: model(x).sum())
+        with self.assertRaisesRegex(pace.Error, "'mine': has a parameter of 'module'.*try: copy.deepcopy"):
+            pace.compare("network", torch.randn(8, 4)).baseline("module", step()).candidate("mine", step())
+        with self.assertRaisesRegex(pace.Error, "parameter 0 .* is no leaf that requires gradients"):
+            pace.training_step([torch.ones(2)], lambda x: x)
+        with self.assertRaisesRegex(pace.Error, "'mine': a value of the type 'int' is no function"):
+            pace.compare("network").candidate("mine", pace.training_step([], 3))
+        with self.assertRaisesRegex(pace.Error, "either training steps or plain callables"):
+            pace.compare("network", torch.randn(8, 4)).baseline("module", step()).candidate("mine", lambda x: x)
 
 
 class Compilation(unittest.TestCase):
@@ -273,6 +391,7 @@ class CommandLine(unittest.TestCase):
 import torch
 def eager(x, factor): return x.mul(factor)
 def fused(x, factor): return x * factor
+def größe(x, factor): return factor * x
 def wrong(x, factor): return x * 3
 def inputs(): return torch.randn(64), 2.0
 """
@@ -299,6 +418,10 @@ def inputs(): return torch.randn(64), 2.0
         code, _, errors, _ = self.run_on(*self.three, "--speedup-at-least", "1000")
         self.assertEqual(code, 42, errors)
         self.assertIn("'fused'", errors)
+        # The second one has a mark of its own for the two dots, which Python takes for the same name.
+        for name in ("gr\u00f6\u00dfe", "gro\u0308\u00dfe"):
+            code, _, errors, _ = self.run_on(*self.three, "--candidate", f"model.py:{name}")
+            self.assertEqual(code, 0, errors)
         code, out, errors, _ = self.run_on(*self.three, "--candidate", "model.py:wrong")
         self.assertEqual(code, 42, errors)
         self.assertIn("wrong", errors)
