@@ -97,16 +97,16 @@ class Result:
         return json.loads(self._made.to_json())
 
     def to_pandas(self):
-        """A DataFrame with a row for each implementation."""
+        """A DataFrame with a row for each implementation, and for each in every phase."""
         import pandas
 
         return pandas.DataFrame([{
-            "comparison": self.name, "inputs": self.inputs, "implementation": row.name, "outcome": row.outcome,
+            "comparison": of.name, "inputs": of.inputs, "implementation": row.name, "outcome": row.outcome,
             "seconds": row.time, "speedup": row.speedup,
             "speedup_low": row.interval[0] if row.interval else None,
             "speedup_high": row.interval[1] if row.interval else None,
             "verdict": ", ".join(each.verdict for each in row.judgements), "message": row.message,
-        } for row in self.rows])
+        } for of in (self, *self.phases) for row in of.rows])
 
     def __str__(self) -> str:
         return self.table()
@@ -139,9 +139,9 @@ def _picture(rows: list[Row]) -> str:
     for number, row in enumerate(shown):
         y = height * (number + 0.5)
         begin, end = row.interval or (row.speedup, row.speedup)
-        lines.append(f'<text x="4" y="{y + 4}">{html.escape(row.name[:20])}</text>'
+        lines.append(f'<text x="4" y="{y + 4}" fill="currentColor">{html.escape(row.name[:20])}</text>'
                      f'<line x1="{x(begin):.1f}" x2="{x(end):.1f}" y1="{y}" y2="{y}" stroke="#06c" stroke-width="3"/>'
                      f'<circle cx="{x(row.speedup):.1f}" cy="{y}" r="4" fill="#06c"/>'
-                     f'<text x="{left + width + 8}" y="{y + 4}">{row.speedup:.3g}x</text>')
+                     f'<text x="{left + width + 8}" y="{y + 4}" fill="currentColor">{row.speedup:.3g}x</text>')
     return (f'<svg width="{left + width + 80}" height="{height * len(shown)}" font-family="sans-serif" '
             f'font-size="12">{"".join(lines)}</svg>')

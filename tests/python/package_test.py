@@ -1,6 +1,7 @@
 """The Python package, by its findings. No test compares times."""
 
 import collections
+import contextlib
 import copy
 import dataclasses
 import itertools
@@ -301,6 +302,9 @@ class TrainingSteps(unittest.TestCase):
         self.assertEqual(result.phase, "")
         with self.assertRaisesRegex(KeyError, "has no phase 'update'; it has: forward, backward"):
             result.in_phase("update")
+        with contextlib.suppress(ImportError):
+            table = result.to_pandas()
+            self.assertEqual(list(dict.fromkeys(table["comparison"])), ["network", "network/forward", "network/backward"])
 
     def test_a_wrong_gradient_is_wrong(self):
         def loss(own, x):
