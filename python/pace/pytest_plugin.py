@@ -8,8 +8,8 @@
                   .run())
         assert result.as_expected(), result.message
 
-A test fails, too, where it asserts nothing and a result is not as expected. A guard that is let through undecided is
-reported; with --pace-undecided fail it fails its test, with skip it skips it.
+A test that passes fails all the same if a result is not as expected. A guard that is let through undecided is reported;
+with --pace-undecided fail it fails its test, with skip it skips it.
 """
 
 from __future__ import annotations
@@ -31,9 +31,14 @@ def pytest_addoption(parser):
 def pytest_configure(config):
     config.addinivalue_line("markers", "pace(**options): options of the comparisons of a test, as Comparison.options()")
     config.stash[_all] = []
+    if config.getoption("--pace-json") and getattr(config.option, "numprocesses", None):
+        raise pytest.UsageError("--pace-json: the processes of pytest-xdist keep their results; expected -n 0, which "
+                                "also leaves the machine to one comparison at a time")
 
 
 _all = pytest.StashKey[list]()
+_fixture = pytest.StashKey["Fixture"]()
+_unwritten = pytest.StashKey[str]()
 
 
 class Fixture:
@@ -71,15 +76,15 @@ def pace_fixture(request):
         if config.getoption(option) is not None:
             options[key] = config.getoption(option)
     for marker in request.node.iter_markers("pace"):
+        if marker.args:
+            pytest.fail(f"pytest.mark.pace{marker.args!r}; expected options by name, such as budget=0.5", pytrace=False)
         options = {**marker.kwargs, **options}
-    fixture = Fixture(options)
+    fixture = request.node.stash[_fixture] = Fixture(options)
     yield fixture
     config.stash[_all] += fixture.results
-    request.node.stash[_all] = fixture.results
     if config.getoption("--pace-tables"):
         for result in fixture.results:
             print(result.table())
-    _take_undecided(config.getoption("--pace-undecided"), fixture.results)
 
 
 def _take_undecided(outcome, results):
@@ -96,13 +101,29 @@ def _take_undecided(outcome, results):
 @pytest.hookimpl(wrapper=True)
 def pytest_pyfunc_call(pyfuncitem):
     outcome = yield
-    fixture = pyfuncitem.funcargs.get("pace")
-    if isinstance(fixture, Fixture):
+    # Another fixture may have asked for it.
+    fixture = pyfuncitem.stash.get(_fixture, None)
+    if fixture is not None:
         for result in fixture.results:
             if not result.as_expected():
-                pytest.fail(f"a result that no assertion has examined is not as expected: {result.message}",
-                            pytrace=False)
+                pytest.fail(f"the test passed, and a result is not as expected: {result.message}\n"
+                            "try: assert result.as_expected(), result.message", pytrace=False)
+        _take_undecided(pyfuncitem.config.getoption("--pace-undecided"), fixture.results)
     return outcome
+
+
+def pytest_sessionfinish(session):
+    file = session.config.getoption("--pace-json")
+    results = session.config.stash[_all]
+    if not file or not results:
+        return
+    import pace
+
+    try:
+        pace.write_results(file, *results)
+    except pace.Error as error:
+        session.config.stash[_unwritten] = str(error)
+        session.exitstatus = session.exitstatus or 1
 
 
 def pytest_terminal_summary(terminalreporter, config):
@@ -118,8 +139,7 @@ def pytest_terminal_summary(terminalreporter, config):
             verdicts = ", ".join(each.verdict for each in row.judgements)
             terminalreporter.write_line(f"{result.name}: {row.name} {row.speedup:.3g}x{low_high} {verdicts}".rstrip())
     file = config.getoption("--pace-json")
-    if file:
-        import pace
-
-        pace.write_results(file, *results)
+    if file and _unwritten in config.stash:
+        terminalreporter.write_line(f"--pace-json: {config.stash[_unwritten]}", red=True)
+    elif file:
         terminalreporter.write_line(f"results in {file}")

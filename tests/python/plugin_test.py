@@ -29,6 +29,18 @@ TESTS = textwrap.dedent("""
     def test_without_an_assertion(pace):
         pace.compare("silent", torch.ones(8)).baseline("eager", twice).candidate("mine", lambda x: x * 3).run()
 
+    @pytest.fixture
+    def compared(pace):
+        return pace.compare("silent", torch.ones(8)).baseline("eager", twice).candidate("mine", lambda x: x * 3).run()
+
+    @pytest.mark.pace(**BRIEF)
+    def test_by_a_fixture(compared):
+        pass
+
+    @pytest.mark.pace(0.5)
+    def test_marked(pace):
+        pass
+
     @pytest.mark.pace(**{**BRIEF, "max_rounds": 2})
     def test_undecided(pace):
         (pace.compare("open", torch.ones(8)).baseline("eager", twice).candidate("mine", twice)
@@ -63,17 +75,32 @@ class Plugin(unittest.TestCase):
         self.assertIn("expected 2.0, got 3.0", output)
 
     def test_a_result_that_nothing_asserts_fails_its_test(self):
-        code, output, _ = pytest("-k", "without")
-        self.assertEqual(code, 1, output)
-        self.assertIn("no assertion has examined", output)
+        for test in ("without", "fixture"):
+            code, output, _ = pytest("-k", test)
+            self.assertEqual(code, 1, output)
+            self.assertIn("1 failed", output)
+            self.assertIn("the test passed, and a result is not as expected", output)
 
     def test_undecided_guards_are_let_through_fail_or_are_skipped(self):
         self.assertEqual(pytest("-k", "undecided")[0], 0)
         code, output, _ = pytest("-k", "undecided", "--pace-undecided", "fail")
         self.assertEqual(code, 1, output)
         self.assertIn("undecided", output)
+        self.assertRegex(output, r"\n1 failed, \d+ deselected")
         code, output, _ = pytest("-k", "undecided", "--pace-undecided", "skip")
-        self.assertIn("skipped", output)
+        self.assertEqual(code, 0, output)
+        self.assertRegex(output, r"\n1 skipped, \d+ deselected")
+
+    def test_a_marker_takes_named_options(self):
+        code, output, _ = pytest("-k", "marked")
+        self.assertEqual(code, 1, output)
+        self.assertIn("pytest.mark.pace(0.5,); expected options by name", output)
+
+    def test_results_that_cannot_be_written_fail_the_run(self):
+        code, output, _ = pytest("-k", "green", "--pace-json", "/dev/full")
+        self.assertEqual(code, 1, output)
+        self.assertIn("--pace-json: cannot write '/dev/full': No space left on device", output)
+        self.assertIn("1 passed", output)
 
     def test_the_command_line_has_options_for_all(self):
         code, output, _ = pytest("-k", "green", "--no-pace")
