@@ -54,9 +54,14 @@ enum class Spelling { cpp, python };
          (spelling() == Spelling::python ? "" : " (//benches/files: " + std::string(of_files) + ')');
 }
 
-/// Returns a setting of the check, such as `check::CheckOptions::rtol` or `check(rtol=...)`.
+/// Returns how code runs without gradients.
+[[nodiscard]] inline std::string no_grad_text() {
+  return spelled("c10::NoGradGuard, in Python torch.no_grad()", "torch.no_grad()");
+}
+
+/// Returns a setting of the check, such as `check::CheckOptions::rtol in C++` or `check(rtol=...)`.
 [[nodiscard]] inline std::string check_text(std::string_view name, std::string_view python) {
-  return spelled("check::CheckOptions::" + std::string(name), "check(" + std::string(python) + ')');
+  return spelled("check::CheckOptions::" + std::string(name) + " in C++", "check(" + std::string(python) + ')');
 }
 
 }  // namespace pace

@@ -97,9 +97,8 @@ class Gradients final : public Check {
       if (problem.empty()) problem = add_to_reason(std::move(found), " (at " + each.where + ')');
     }
     if (!problem.empty())
-      problem += "; try: if no gradients are needed, call both under " +
-                 spelled("c10::NoGradGuard", "torch.no_grad()") + ", or switch this check off (" +
-                 check_text("check_autograd", "autograd=False") + ')';
+      problem += "; try: if no gradients are needed, call both under " + no_grad_text() +
+                 ", or switch this check off (" + check_text("check_autograd", "autograd=False") + ')';
     return problem;
   }
 

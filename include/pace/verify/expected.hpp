@@ -70,8 +70,7 @@ struct Expected {
       return "output tensor " + std::to_string(i) +
              " has no autograd graph (requires_grad is false), and the baseline's has one: its gradients are lost; "
              "try: if none are needed, call both under " +
-             spelled("c10::NoGradGuard", "torch.no_grad()") + ", or switch this check off (" +
-             check_text("check_autograd", "autograd=False") + ')';
+             no_grad_text() + ", or switch this check off (" + check_text("check_autograd", "autograd=False") + ')';
   return {};
 }
 
