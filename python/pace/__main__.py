@@ -44,6 +44,9 @@ def main(words: list[str] | None = None) -> int:
     except (pace.Error, named.Unusable) as error:
         print(f"pace: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("pace: interrupted", file=sys.stderr)
+        return 130
 
 
 def _run(line: argparse.Namespace) -> int:

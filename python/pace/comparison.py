@@ -41,8 +41,8 @@ def training_step(parameters: Iterable[torch.Tensor], forward: Callable) -> Trai
     parameters = list(parameters)
     for number, each in enumerate(parameters):
         if not isinstance(each, torch.Tensor) or not each.requires_grad or not each.is_leaf:
-            raise native.Error(f"training_step: parameter {number} (counted from 0) is no leaf that requires gradients; "
-                               "expected tensors such as those of model.parameters()")
+            raise native.Error(f"training_step: parameter {number} (counted from 0) is no leaf that requires gradients"
+                               "; expected tensors such as those of model.parameters()")
     return TrainingStep(parameters, forward)
 
 

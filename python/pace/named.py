@@ -140,7 +140,10 @@ def arguments(path: str, name: str, device: str | None = None) -> tuple[tuple, d
         raise Unusable(f"{place}: holds or returns {found}; expected a tuple or list of arguments, a dict of named "
                        "ones, a single value, or a function that returns one of these")
     if device is not None:
-        made = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), made)
+        try:
+            made = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), made)
+        except (RuntimeError, AssertionError) as error:
+            raise Unusable(f"--device {device}: {error}") from error
     if isinstance(made, dict):
         if not all(isinstance(key, str) for key in made):
             raise Unusable(f"{place}: is a dict with a key that is no string; expected the names of arguments")

@@ -147,7 +147,8 @@ class Exceptions(unittest.TestCase):
 
         row = compared(full).run()["mine"]
         self.assertEqual(row.outcome, "out of memory")
-        self.assertRegex(row.message, r"memory ran out \(MemoryError: no room for it \(in full, .*package_test.py:\d+\)\)")
+        self.assertRegex(row.message,
+                         r"memory ran out \(MemoryError: no room for it \(in full, .*package_test.py:\d+\)\)")
 
     def test_what_functions_beside_the_implementations_raise(self):
         def raises(*_):
@@ -304,7 +305,8 @@ class TrainingSteps(unittest.TestCase):
             result.in_phase("update")
         with contextlib.suppress(ImportError):
             table = result.to_pandas()
-            self.assertEqual(list(dict.fromkeys(table["comparison"])), ["network", "network/forward", "network/backward"])
+            self.assertEqual(list(dict.fromkeys(table["comparison"])),
+                             ["network", "network/forward", "network/backward"])
 
     def test_a_wrong_gradient_is_wrong(self):
         def loss(own, x):
@@ -440,6 +442,14 @@ def inputs(): return torch.randn(64), 2.0
         self.assertEqual(code, 1)
         self.assertIn("cannot be run: ValueError: here", errors)
         self.assertEqual(self.run_on("--inputs", "model.py:inputs")[0], 2)
+        code, _, errors, _ = self.run_on(*self.three, "--device", "nowhere")
+        self.assertEqual(code, 1)
+        self.assertTrue(errors.startswith("pace: --device nowhere: "), errors)
+
+    def test_an_interrupt_ends_it(self):
+        source = self.source + "def interrupts(x, factor): raise KeyboardInterrupt"
+        code, _, errors, _ = self.run_on(*self.three, "--candidate", "model.py:interrupts", source=source)
+        self.assertEqual((code, errors), (130, "pace: interrupted\n"))
 
     def test_files_of_two_folders_import_their_own_modules(self):
         model = """
