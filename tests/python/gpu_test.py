@@ -1,6 +1,7 @@
 """The Python package on a GPU, by its findings: Triton, torch.compile, custom operators, autograd. No test compares
 times, and all are skipped without a GPU."""
 
+import copy
 import unittest
 
 import torch
@@ -133,6 +134,15 @@ class OnAGpu(unittest.TestCase):
                 result = comparison.baseline("eager", torch.relu).candidate("mine", torch.relu).run()
                 self.assertEqual(result.clock, clock)
                 self.assertEqual(result["mine"].outcome, "measured", result["mine"].message)
+
+    def test_training_steps_have_phases(self):
+        model = torch.nn.Linear(1000, 64, device="cuda")
+        own = copy.deepcopy(model)
+        step = lambda of: pace.training_step(of.parameters(), lambda x: of(x).square().mean())
+        result = (briefly(pace.compare("network", self.x)).baseline("eager", step(model)).candidate("mine", step(own))
+                  .expect(pace.no_slower_than(1000).in_phase("backward")).run())
+        self.assertTrue(result.as_expected(), result.message)
+        self.assertEqual([each.phase for each in result.phases], ["forward", "backward"])
 
 
 if __name__ == "__main__":
