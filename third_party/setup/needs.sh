@@ -302,7 +302,7 @@ answer_seconds=60
 find_python() {
   for python in "$sysroot/usr/bin/python3" "$(command -v python3 || true)"; do
     [[ -x $python ]] || continue
-    timeout "$answer_seconds" "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null && return
+    timeout "$answer_seconds" "$python" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && return
   done
   return 1
 }
