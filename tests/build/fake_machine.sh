@@ -11,7 +11,7 @@ new_machine() {
   rm -rf "$work"
   bin=$work/bin root=$work/root home=$work/home
   mkdir -p "$bin" "$home" "$root/etc/apt/sources.list.d" "$root/usr/bin"
-  for tool in bash env mkdir rm cat sed grep tail cut df awk flock du sleep mv readlink touch chmod timeout; do
+  for tool in bash env mkdir rm cat sed grep tail cut df awk flock du sleep mv readlink touch chmod timeout stat; do
     ln -s "$(command -v "$tool")" "$bin/$tool"
   done
   program gcc 'echo 12.2.0'

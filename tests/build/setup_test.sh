@@ -357,6 +357,25 @@ fails; says "Type: export PACE_HOME="
 on_machine PACE_HOME=/proc/nowhere -- info
 fails; says "cannot write to /proc/nowhere"
 
+case="umask 000: nobody else may write to what is installed, nor to what Bazel builds"
+new_machine; with_packages
+printf '#!%s/bash\numask\n' "$bin" >"$root/usr/bin/bazel"
+output=$(umask 000; env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" "$script" info 2>&1); code=$?
+succeeds; says $'\n0002'
+written=$(find "$home" ! -type l -perm -o=w ! -path "$home")
+[[ -z $written ]] || complain "others may write to $written"
+
+case="a folder of code that others may write to, or that another user owns, is not used"
+chmod o+w "$home/.cache/pace"/page-*
+on_machine -- info
+fails; says "/page-"; says "may be written to by every user (mode 7"; says "chmod -R o-w $home/.cache/pace/page-"
+chmod o-w "$home/.cache/pace"/page-*
+program stat 'printf "%s\n" "0:755:/a" "$EUID:755:/b" "54321:755:/c:d"'
+on_machine -- info
+fails; says "/c:d belongs to user 54321"; says "export PACE_HOME="; says "sudo chown -R $EUID /c:d"
+on_machine SUDO_UID=54321 -- info
+succeeds
+
 case="two at once: the second waits, and LibTorch is installed once"
 new_machine; with_packages
 env -i PATH="$bin" HOME="$home" WORK="$work" PACE_SYSROOT="$root" PIP_WAITS=1 "$script" one >"$work/first" 2>&1 &

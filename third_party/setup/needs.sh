@@ -109,6 +109,8 @@ needs_make_absolute() {
 # Sets pace_home, the folders of the virtual environments and bazel, and refuses a PACE_* that points at the wrong
 # thing.
 needs_check_environment() {
+  # Nobody else may write to what is installed and built, whatever the user's umask is.
+  umask o-w
   needs_make_absolute
   bazel=$sysroot/usr/bin/bazel
   if [[ -n ${PACE_BAZEL:-} ]]; then
@@ -149,6 +151,21 @@ needs_check_environment() {
   checks_home=$pace_home/checks-$(needs_hash "$checks_requirements")
   remote_home=$pace_home/remote-$(needs_hash "$remote_requirements")
   [[ -z ${PACE_LIBTORCH:-} ]] || needs_check_libtorch "$PACE_LIBTORCH"
+  needs_check_owner
+}
+
+# Ends with a message if others could put code where this user's is: into the folders of the Pythons and LibTorch. Root
+# and, under sudo, the one who called it may own them.
+needs_check_owner() {
+  local owner mode folder
+  while IFS=: read -r owner mode folder; do
+    [[ " 0 $EUID ${SUDO_UID:-} " == *" $owner "* ]] ||
+      die "$folder belongs to user $owner, whose code would run with your rights." \
+        "Type: export PACE_HOME=/a/folder/of/yours, or: sudo chown -R $EUID $folder"
+    (((8#$mode & 2) == 0)) ||
+      die "$folder may be written to by every user (mode $mode), whose code would run with your rights." \
+        "If you trust what is there, type: chmod -R o-w $folder"
+  done < <(stat -L -c %u:%a:%n "$pace_home" "$libtorch_home" "$page_home" "$tools_home" 2>/dev/null)
 }
 
 # needs_is_new_enough VERSION: whether it is one of LibTorch that pace can be built with, such as 2.11.0+cpu.
