@@ -475,6 +475,36 @@ succeeds; is "bazel <info>"
 on_machine PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" CC=nothing -- info
 fails; says "the C++ compiler nothing cannot be run"
 
+case="a HOME that cannot be written to: where Bazel may build instead, before anything is installed"
+new_machine; with_packages
+on_machine HOME=/proc/nowhere PACE_HOME="$work/own" -- test //a
+fails; says "HOME=/proc/nowhere cannot be written to"; says "--output_user_root="; says_not ".bazelrc"; says_not "installing"
+on_machine HOME=/proc/nowhere PACE_HOME="$work/own" -- --output_user_root=/a info
+succeeds; says "bazel <--output_user_root=/a> <info>"
+
+case="no HOME: PACE_HOME is enough"
+new_machine; with_packages
+output=$(env -i PATH="$bin" WORK="$work" PACE_SYSROOT="$root" PACE_HOME="$work/own" "$script" info 2>&1); code=$?
+succeeds; says "bazel <info>"
+
+case="a checkout in a folder with a blank: Bazel refuses it, so nothing is installed"
+new_machine; mkdir -p "$work/two words/below"; touch "$work/two words/WORKSPACE"
+cd "$work/two words/below" || exit 1
+on_machine -- test //a
+fails; says "the folder $work/two words has a blank in its path"; says "Move it"
+[[ ! -e $work/apt-installed && ! -e $work/pip-ran ]] || complain "something was installed"
+cd "$OLDPWD" || exit 1
+
+case="a system or a processor that pace is not for is named at once"
+new_machine
+on_machine OSTYPE=darwin23 -- test //a
+fails; says "pace runs on Linux alone, and this is darwin23"
+on_machine HOSTTYPE=riscv64 -- test //a
+fails; says "there is no LibTorch for riscv64"; says "PACE_LIBTORCH"
+with_packages; with_libtorch "$work/torch" 2.11.0
+on_machine HOSTTYPE=riscv64 PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" -- test //a
+succeeds; is "bazel <test> <//a>"
+
 case="a HOME with a blank: Bazel needs another folder to build in"
 new_machine; with_packages; with_libtorch "$work/torch" 2.11.0; mkdir "$work/two words"
 given=(PACE_TOOLS_PYTHON=none PACE_LIBTORCH="$work/torch" HOME="$work/two words")

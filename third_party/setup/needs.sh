@@ -106,9 +106,18 @@ needs_make_absolute() {
   done
 }
 
+# Ends with a message on systems that pace is not for, before anything is fetched.
+needs_check_system() {
+  [[ $OSTYPE == linux* ]] || die "pace runs on Linux alone, and this is $OSTYPE." "Use a machine or a container with Linux."
+  [[ $HOSTTYPE == x86_64 || $HOSTTYPE == aarch64 || -n ${PACE_LIBTORCH:-} ]] ||
+    die "there is no LibTorch for $HOSTTYPE that could be installed." \
+      "Point PACE_LIBTORCH at one of yours, $oldest_libtorch or newer, or use a machine with x86-64."
+}
+
 # Sets pace_home, the folders of the virtual environments and bazel, and refuses a PACE_* that points at the wrong
 # thing.
 needs_check_environment() {
+  needs_check_system
   # Nobody else may write to what is installed and built, whatever the user's umask is.
   umask o-w
   needs_make_absolute
@@ -329,12 +338,20 @@ environment_installed() {
   [[ -f $1/complete && $(<"$1/complete") == "$2" && -x $1/venv/bin/python3 ]]
 }
 
-# needs_check_home ARGUMENT...: Bazel keeps its outputs below HOME unless an option of its own names another folder.
+# needs_check_home ARGUMENT...: ends with a message if Bazel cannot build where it would. It takes no workspace with a
+# blank in its path. It builds below HOME unless an option of its own names another folder.
 needs_check_home() {
-  [[ ${HOME:-} == *' '* && " $*" != *' --output_user_root'* && " $*" != *' --output_base'* ]] || return 0
-  local workspace word files
+  local workspace word files remedy problem="" place=${HOME:-}/.cache/bazel
   local -A files_read=()
   needs_find_workspace
+  [[ $workspace != *' '* || -n ${PACE_BAZEL:-} ]] ||
+    die "the folder $workspace has a blank in its path, and Bazel refuses such a workspace." \
+      "Move it, such as: mv '$workspace' /a/folder/without/blanks"
+  [[ -n ${HOME:-} && " $*" != *' --output_user_root'* && " $*" != *' --output_base'* ]] || return 0
+  [[ -w $place ]] || { mkdir -p "$place" 2>/dev/null && [[ -w $place ]]; } ||
+    problem="cannot be written to, and Bazel builds below it."
+  [[ $HOME != *' '* ]] || problem="has a blank, and Bazel cannot build below such a folder."
+  [[ -n $problem ]] || return 0
   files=("$sysroot/etc/bazel.bazelrc" "$HOME/.bazelrc")
   [[ -z $workspace ]] || files+=("$workspace/.bazelrc")
   for word; do
@@ -344,9 +361,10 @@ needs_check_home() {
   for word in "${files[@]}"; do
     ! needs_names_output "$word" || return 0
   done
-  die "HOME=$HOME has a blank, and Bazel cannot build below such a folder." \
-    "Type the same with --output_user_root=/a/folder/without/blanks as the first argument," \
-    "or once and for all: echo 'startup --output_user_root=/a/folder/without/blanks' >>~/.bazelrc"
+  remedy=("Type the same with --output_user_root=/a/folder/without/blanks as the first argument.")
+  [[ ! -w $HOME ]] ||
+    remedy+=("Or once and for all: echo 'startup --output_user_root=/a/folder/without/blanks' >>~/.bazelrc")
+  die "HOME=$HOME $problem" "${remedy[@]}"
 }
 
 # needs_names_output FILE: whether a file of Bazel's options, or one that it imports, names the folder to build below.
