@@ -1,4 +1,4 @@
-# Machines for setup_test.sh and setup_killed_test.sh, which source this, and the files and programs of third_party/bazel on them.
+# Machines for setup_test.sh and setup_killed_test.sh, which source this: the files and programs of third_party/bazel.
 
 script=$PWD/third_party/bazel
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/setup.XXXXXX")

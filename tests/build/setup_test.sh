@@ -186,6 +186,20 @@ for part in requirements:libtorch page_requirements:page tools_requirements:tool
   ! grep -A 1 '^[a-z]' "$lock" | grep -vE '^([a-z].* \\|    --hash=sha256:[0-9a-f]{64}( \\)?|--)$' || complain "$lock: a package without a hash"
 done
 
+case="the bill of materials has each package once, those of pip with their hashes"
+output=$(third_party/sbom.py | python3 -c 'import json, re, sys
+bom = json.load(sys.stdin)
+purls = [each["purl"] for each in bom["components"]]
+assert len(purls) == len(set(purls)), purls
+hashes = {each["purl"]: {of["content"] for of in each.get("hashes", [])} for each in bom["components"]}
+for lock in sys.argv[1:]:
+    for name, rest in re.findall(r"^([a-z]\S*)==(.*(?:\n .*)+)", open(lock).read(), re.MULTILINE):
+        purl = "pkg:pypi/" + name + "@" + rest.split()[0]
+        assert hashes[purl] == set(re.findall("sha256:([0-9a-f]+)", rest)) != set(), purl
+assert any(re.match("pkg:deb/[a-z]+/libcatch2-dev", purl) for purl in purls), purls
+print(bom["metadata"]["component"]["name"], "as expected")' third_party/locks/*.txt 2>&1); code=$?
+succeeds; is "pace as expected"
+
 case="the folder of the pages' Python is named by what it holds"
 python_hash=$(python3 -c 'import functools, sys
 print("%d" % functools.reduce(lambda h, c: (h * 31 + ord(c)) % 2**32, open(sys.argv[1]).read().rstrip("\n"), 0))' \
