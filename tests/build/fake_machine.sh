@@ -24,7 +24,7 @@ new_machine() {
       chmod +x "$PACE_SYSROOT/usr/bin/bazel" ;;
   esac'
   python_with_pip 'echo "Downloading torch-2.11.0.whl"; echo "$*" >>"$WORK/pip-ran"
-    for each; do [[ $each != *.txt ]] || sed "s|^|${each##*/}: |" "$each" >>"$WORK/pip-read"; done
+    for each; do [[ $each != *.txt ]] || sed "s|^|${each##*/}: |" "$each" >>"$WORK/pip-read-${each##*/}"; done
     [[ -z ${PIP_WAITS:-} ]] || exec bash "$WORK/wait_for" "$WORK/pip-may-end"'
   echo 'until [[ -e $1 ]]; do sleep 0.05; done' >"$work/wait_for"
   cat >"$work/witnesses" <<'END'

@@ -7,7 +7,10 @@ backports_list=$sysroot/etc/apt/sources.list.d/pace-backports.list
 python_seconds=1800
 
 install_missing() {
-  local log_folder=$pace_home/setup-logs step_times=$pace_home/setup-logs/times start=$SECONDS
+  local log_folder=$pace_home/setup-logs step_times=$pace_home/setup-logs/times start=$SECONDS mask
+  mask=$(umask)
+  # A group may be all users of the machine.
+  umask go-w
   # We read the output of programs: in English, and with a decimal point.
   local -x LC_ALL=C
   if ((${#missing_packages[@]})); then
@@ -31,6 +34,7 @@ install_missing() {
     die "apt-get installed its packages, and yet something of these is not there: ${missing_packages[*]}" \
       "Type: apt-get install --reinstall ${missing_packages[*]}"
   show_times "$((SECONDS - start))"
+  umask "$mask"
   exec 9>&-
 }
 
