@@ -106,7 +106,7 @@ inline constexpr const char* expected_filter =
   using Text = const std::string&;
   return {
       "Measurement",
-      {{"--package", "the compiled module: a package of AOTInductor",
+      {{"--package", "the compiled module, whose code runs with your rights: a package of AOTInductor",
         args::text(line.package, "FILE.pt2", "a file name")},
        Option("--model", "which model of the package", args::text(line.model, "name", "a name"))
            .by_default("the only one, or `model`"),

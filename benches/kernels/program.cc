@@ -60,6 +60,7 @@ void synchronise() {
 
 pace::benches::kernels::OpenPackage open_package(const CommandLine& line) {
   if (line.threads > 0) at::set_num_threads(line.threads);
+  std::cerr << "kernels: the compiled code of " << pace::report::printable(line.package) << " runs with your rights\n";
   package = std::make_unique<Package>(line.package, line.model, line.inputs, line.device);
   pace::benches::kernels::OpenPackage opened;
   opened.device = package->device().is_cuda() ? "cuda" : "cpu";

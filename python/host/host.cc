@@ -213,10 +213,11 @@ class Interpreter final : public Host {
     // Code of files makes ordinary tensors: those of inference mode have no gradients.
     const c10::InferenceMode ordinary(false);
     try {
-      const std::string version = py::str(py::module_::import("torch").attr("__version__"));
+      const auto module = py::module_::import("torch");
+      const std::string version = py::str(module.attr("__version__")), place = py::str(module.attr("__file__"));
       if (version.substr(0, version.find('+')) != TORCH_VERSION)
-        throw Unsupported("PACE_PYTHON=" + executable + ": has torch " + version + ", and this program is built for " +
-                          TORCH_VERSION);
+        throw Unsupported("PACE_PYTHON=" + executable + ": has torch " + version + " (in " + place +
+                          "), and this program is built for " + TORCH_VERSION);
       // The modules that need no extension, under a name that leaves `import pace` to what is installed.
       const auto folder = py::module_::import("types").attr("ModuleType")("_pace_of_this_program");
       folder.attr("__path__") = py::make_tuple(package);

@@ -17,6 +17,7 @@ has_line() { holds "$work/out" "$1"; }
 
 case="the module's time"
 block --times 3 --repeat 2; ends_with 0
+says "kernels: the compiled code of $packages/block.pt2 runs with your rights"
 prints "block on cpu: "; prints " a call, the lower median of 2 readings of 3 calls"
 [[ $output != *"GPU memory"* ]] || complain "memory of a GPU"
 block --compat --times 2 --repeat 2; ends_with 0

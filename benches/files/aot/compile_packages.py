@@ -523,7 +523,10 @@ def main(compile_case=compile_case):
 
     version = torch.__version__.split("+")[0]
     if version != manifest["torch"]:
-        sys.exit(f"{sys.executable} has torch {version}, but this program runs LibTorch {manifest['torch']}")
+        sys.exit(
+            f"{sys.executable} has torch {version} (in {torch.__file__}), but this program runs LibTorch "
+            f"{manifest['torch']}"
+        )
     import torch._inductor.compile_fx
     import torch.export
 
