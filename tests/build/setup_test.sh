@@ -383,6 +383,9 @@ chmod o+w "$home/.cache/pace"/page-*; with_packages
 on_machine -- info
 fails; says "/page-"; says "may be written to by every user (mode 757)"; says "chmod -R o-w $home/.cache/pace/page-"
 chmod o-w "$home/.cache/pace"/page-*
+chmod 1777 "$home/.cache/pace"  # as /tmp
+on_machine -- info
+succeeds
 program stat 'printf "%s\n" "0:755:/a" "$EUID:755:/b" "54321:755:/c:d"'
 on_machine -- info
 fails; says "/c:d belongs to user 54321"; says "export PACE_HOME="; says "sudo chown -R $EUID /c:d"

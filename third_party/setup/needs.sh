@@ -171,7 +171,8 @@ needs_check_owner() {
     [[ " 0 $EUID ${SUDO_UID:-} " == *" $owner "* ]] ||
       die "$folder belongs to user $owner, whose code would run with your rights." \
         "Type: export PACE_HOME=/a/folder/of/yours, or: sudo chown -R $EUID $folder"
-    (((8#$mode & 2) == 0)) ||
+    # As in /tmp, where nobody can replace the folders of others, the sticky bit will do.
+    (((8#$mode & 8#1002) != 2)) ||
       die "$folder may be written to by every user (mode $mode), whose code would run with your rights." \
         "If you trust what is there, type: chmod -R o-w $folder"
   done < <(stat -L -c %u:%a:%n "$pace_home" "$libtorch_home" "$page_home" "$tools_home" 2>/dev/null)
