@@ -341,6 +341,10 @@ fails; says "has another hash than third_party/locks says"; says_not "Check the 
 python_with_pip 'echo "ERROR: Could not install: [Errno 28] No space left on device: /a"; exit 1'
 on_machine -- info
 fails; says "the disk of $home/.cache/pace/libtorch-2.11.0 is full"; says_not "Check the network"
+python_with_pip 'echo "Error: it returned exit status 1."; touch "$WORK/pip-failed"; exit 1'
+program df 'free=90000; [[ ! -e $WORK/pip-failed ]] || free=3; printf "head\n/dev/x 1 1 $free 1 /\n"'
+on_machine -- info
+fails; says "is full"
 new_machine; program apt-get '[[ $1 == install ]] || exit 0; echo "E: You have not enough free space in /var/cache/apt/archives/."; exit 100'
 on_machine -- test //a
 fails; says "could not be installed: the disk is full"; says_not "http_proxy"

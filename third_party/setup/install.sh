@@ -374,6 +374,7 @@ environment_how_far() {
 }
 
 environment_failure() {
+  local free
   say "it failed: $(grep '^+ ' "$1" | tail -n 1 | cut -c 3-1000)"
   say "The end of what was said:"
   show_log "$1"
@@ -381,8 +382,11 @@ environment_failure() {
     die "$name could not be installed: a file has another hash than third_party/locks says." \
       "The package index has its own builds, or somebody has replaced the file." \
       "Unset PIP_INDEX_URL and its like, then run the same command again, $instead."
-  ! says_no_space "$1" || die "$name could not be installed: the disk of $folder is full." \
-    "Make room there or set PACE_HOME to a folder on another disk, then run the same command again: it starts over."
+  free=$(df -Pm "$folder" 2>/dev/null | awk 'NR == 2 { print $4 }') || free=""
+  # Some of Python's own programs do not say why they failed.
+  ! { says_no_space "$1" || [[ $free =~ ^[0-4]?[0-9]$ ]]; } ||
+    die "$name could not be installed: the disk of $folder is full." \
+      "Make room there or set PACE_HOME to a folder on another disk, then run the same command again: it starts over."
   die "$name could not be installed." \
     "Check the network (a proxy goes into https_proxy, another index into PIP_INDEX_URL), then run the same command again:" \
     "it starts over; $instead."
