@@ -300,6 +300,13 @@ succeeds; [[ -f $work/xdg/pace/libtorch-2.11.0/complete ]] || complain "not in X
 on_machine XDG_CACHE_HOME="$work/xdg" PACE_HOME="$work/own" -- info
 succeeds; [[ -f $work/own/libtorch-2.11.0/complete ]] || complain "not in PACE_HOME"
 
+case="a foreign torch on PYTHONPATH, and blanks in PACE_HOME: pip sees neither"
+new_machine; with_packages
+python_with_pip '[[ -z ${PYTHONPATH:-}${PYTHONHOME:-} ]] || { echo "ERROR: a foreign torch is seen"; exit 1; }'
+on_machine PYTHONPATH="$work/foreign" PYTHONHOME="$work/foreign" PACE_HOME="$work/two words" -- info
+succeeds; says "bazel <info>"
+[[ -f $work/two\ words/libtorch-2.11.0/complete ]] || complain "no stamp"
+
 case="a half-finished LibTorch is made anew"
 new_machine; with_packages; mkdir -p "$home/.cache/pace/libtorch-2.11.0/venv"; touch "$home/.cache/pace/libtorch-2.11.0/rest"
 on_machine -- info

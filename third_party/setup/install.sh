@@ -364,7 +364,7 @@ install_torch() {
   done
 }
 
-# of_lock CONDITION: the packages of $lock whose first lines meet awk's condition. Indented lines belong to the one above.
+# of_lock CONDITION: the packages of $lock whose first lines meet awk's condition, with the indented lines below them.
 of_lock() { awk "/^[^ #]/ { taken = $1 } taken" "$lock"; }
 
 environment_how_far() {
