@@ -199,14 +199,18 @@ def view(overview, trends, changes):
     by_name = {}
     for trend in trends:
         by_name.setdefault(trend.comparison, []).append(trend)
+    # Thousands of comparisons may have thousands of changes.
+    changes_of = {}
+    for change in changes:
+        changes_of.setdefault(change.trend.comparison, []).append(change)
     for number, (name, own) in enumerate(by_name.items()):
-        found = [change for change in changes if change.trend.comparison == name]
+        found = changes_of.get(name, [])
         pictures, colours = [], _colours(own)
         for quantity, title in (("speedup", "Speed-ups"), ("time", "Times")):
             chosen = [trend for trend in own if trend.quantity == quantity]
             if chosen:
                 key = f"{number}-{quantity}"
-                datasets[key] = _dataset(chosen, changes, colours, most)
+                datasets[key] = _dataset(chosen, found, colours, most)
                 kind = "changed" if datasets[key]["changes"] else "trend"
                 pictures.append({"title": title, "key": key, "kind": kind})
         ratios = [trend for trend in own if trend.quantity == "speedup"]
@@ -227,7 +231,7 @@ def view(overview, trends, changes):
                         "last": text.value_text(trend, trend.points[-1]["value"]),
                         "value": trend.points[-1]["value"],
                         "commit": text.commit_text(trend.points[-1]),
-                        "picture": _picture(trend, trend.points[-most:], changes),
+                        "picture": _picture(trend, trend.points[-most:], found),
                     }
                     for trend in sorted(own, key=lambda trend: trend.quantity != "speedup")
                 ],

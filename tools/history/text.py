@@ -89,7 +89,10 @@ def report(overview, trends, changes, columns=120):
             lines += change_lines(change)
         lines.append("")
     watched = [trend for trend in trends if trend.is_watched]
-    if unclear := [trend for trend in watched if is_open(trend, changes)]:
+    changes_of = {}
+    for change in changes:
+        changes_of.setdefault(id(change.trend), []).append(change)
+    if unclear := [trend for trend in watched if is_open(trend, changes_of.get(id(trend), []))]:
         such = name_of(unclear[0]) + ("" if unclear[0].quantity == "speedup" else ", its time")
         lines += [
             f"Too few runs to tell: {len(unclear)} of {len(watched)} trends, such as {such}. "
