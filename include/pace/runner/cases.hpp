@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -36,8 +37,8 @@ class ChosenCases final : public CaseSelection {
     planned.name = valid_utf8(planned.name);
     planned.inputs = valid_utf8(planned.inputs);
     const std::string whole = name_with_inputs(planned.name, planned.inputs);
-    if (std::ranges::find(seen_, planned.name) == seen_.end()) seen_.push_back(planned.name);
-    if (std::ranges::find(with_inputs_, whole) == with_inputs_.end()) with_inputs_.push_back(whole);
+    if (known_.insert(planned.name).second) seen_.push_back(planned.name);
+    if (known_with_inputs_.insert(whole).second) with_inputs_.push_back(whole);
     if (!asked_.empty() && std::ranges::find(asked_, planned.name) == asked_.end() &&
         std::ranges::find(asked_, whole) == asked_.end())
       return "it is not the one that --case names, so that it has no figures";
@@ -89,6 +90,8 @@ class ChosenCases final : public CaseSelection {
   std::vector<std::string> seen_;
   /// The same with their inputs.
   std::vector<std::string> with_inputs_;
+  /// The same to look up: a run may have 100,000 comparisons.
+  std::unordered_set<std::string> known_, known_with_inputs_;
   std::vector<ListedCase> planned_;
 };
 

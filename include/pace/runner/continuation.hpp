@@ -12,6 +12,7 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <list>
 #include <ostream>
 #include <string>
 #include <string_view>
@@ -196,8 +197,8 @@ class Continuation : public RunContext::Checkpoint {
 
   char** const arguments_;
   bool supervised_ = false;
-  /// Results that were not recalled yet.
-  std::vector<Result> known_;
+  /// Results that were not recalled yet. A list, since the first of thousands goes first.
+  std::list<Result> known_;
   std::vector<Ended> fates_;
   /// The file of all results published so far, recalled or new; below 0 before the first one.
   int descriptor_ = -1;
