@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/report/temporary_file.hpp"
+#include "tests/support/alone.hpp"
 
 namespace {
 
@@ -26,7 +27,7 @@ Run run(const std::string& test, const std::string& options = {}) {
   const TemporaryFile err, out;
   const std::string running = err.path() + ".running";
   const std::string program = fs::absolute("tests/cheats/ending_program").string();
-  const std::string command = "env -i PATH=/usr/bin:/bin TEST_PREMATURE_EXIT_FILE=" + running + " '" + program + "' '" +
+  const std::string command = pace::test::alone() + "TEST_PREMATURE_EXIT_FILE=" + running + " '" + program + "' '" +
                               test + "'" + options + " >" + out.path() + " 2>" + err.path();
   const int status = std::system(command.c_str());
   Run result{WIFEXITED(status) ? WEXITSTATUS(status) : -1, out.content(), err.content(), fs::exists(running)};

@@ -23,6 +23,7 @@ using Catch::Matchers::StartsWith;
 namespace {
 
 namespace fs = std::filesystem;
+using pace::test::alone;
 using pace::test::Scratch;
 using program::run;
 
@@ -193,8 +194,7 @@ TEST_CASE("no page is made when the results cannot be written, even if an earlie
   const std::string script =
       folder.write("limited.sh", "(ulimit -f 1; exec '" + program + "'" + files + ") 2>&1 | cat >" + folder / "out");
   // The shell returns the status of the pipe's last program.
-  const int status =
-      std::system(("env -i PATH=/usr/bin:/bin " + maker(folder, copies) + " bash -o pipefail " + script).c_str());
+  const int status = std::system((alone() + maker(folder, copies) + " bash -o pipefail " + script).c_str());
   page_is_refused({.code = WEXITSTATUS(status), .out = "", .err = folder.read("out")});
   CHECK(out.read("a.json") == "earlier\n");
 }

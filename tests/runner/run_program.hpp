@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tests/report/temporary_file.hpp"
+#include "tests/support/alone.hpp"
 #include "tests/support/scratch.hpp"
 
 namespace program {
@@ -27,8 +28,8 @@ inline Run run(const std::string& arguments, const std::string& variables = "",
                const std::string& name = "tests/runner/sample_program") {
   const TemporaryFile out, err;
   const std::string program = fs::absolute(name).string();
-  const std::string command = "env -i PATH=/usr/bin:/bin " + variables + " '" + program + "' " + arguments + " >" +
-                              out.path() + " 2>" + err.path();
+  const std::string command =
+      pace::test::alone() + variables + " '" + program + "' " + arguments + " >" + out.path() + " 2>" + err.path();
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.content(), err.content()};
 }

@@ -31,6 +31,7 @@ using Catch::Matchers::StartsWith;
 namespace {
 
 namespace fs = std::filesystem;
+using pace::test::alone;
 using pace::test::Scratch;
 using program::run;
 
@@ -151,7 +152,7 @@ TEST_CASE("--list prints the names of the test cases that would run, and runs no
   CHECK(half.out == "");
   const TemporaryFile err;
   const std::string hidden = fs::absolute("tests/runner/hidden_program").string();
-  CHECK(WEXITSTATUS(std::system(("env -i '" + hidden + "' --list 2>" + err.path()).c_str())) == 2);
+  CHECK(WEXITSTATUS(std::system((alone() + "'" + hidden + "' --list 2>" + err.path()).c_str())) == 2);
   CHECK_THAT(err.content(), ContainsSubstring("--list: no test case is chosen"));
   CHECK_THAT(run("--list --budget abc").err, ContainsSubstring("--budget: invalid value 'abc'"));
   CHECK_THAT(run("--list --dry-run").err, ContainsSubstring("--list does not go together with --dry-run"));
@@ -308,7 +309,7 @@ TEST_CASE("the line that repeats a case runs it where its test case is hidden") 
     command.resize(command.find('\n'));
     INFO(command);
     const TemporaryFile out;
-    const int status = std::system(("env -i PATH=/usr/bin:/bin " + command + " >" + out.path() + " 2>&1").c_str());
+    const int status = std::system((alone() + command + " >" + out.path() + " 2>&1").c_str());
     CHECK(WEXITSTATUS(status) == 42);
     return out.content();
   };
@@ -318,7 +319,7 @@ TEST_CASE("the line that repeats a case runs it where its test case is hidden") 
 
   const TemporaryFile err;
   const std::string hidden = fs::absolute("tests/runner/hidden_program").string();
-  const int status = std::system(("env -i PATH=/usr/bin:/bin '" + hidden + "' '[.]' 2>" + err.path() + " >&2").c_str());
+  const int status = std::system((alone() + "'" + hidden + "' '[.]' 2>" + err.path() + " >&2").c_str());
   CHECK_THAT(repeated({.code = WEXITSTATUS(status), .out = "", .err = err.content()}), ContainsSubstring("\nalone "));
 }
 
@@ -346,7 +347,7 @@ TEST_CASE("after a failure, one line repeats exactly that case: alone, with its 
                           !ContainsSubstring("--no-table") && ContainsSubstring(" --seed 77 ") &&
                           ContainsSubstring(" --alpha 0.002"));
   std::ofstream(file("script")) << command << " --json " << file("one.json") << " >" << file("out") << '\n';
-  const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + file("script")).c_str());
+  const int status = std::system((alone() + "bash " + file("script")).c_str());
   CHECK(WEXITSTATUS(status) == 42);
   const std::string one = folder.read("one.json"), all = folder.read("all.json");
   const auto results = [](const std::string& text) {
@@ -419,7 +420,7 @@ TEST_CASE("where one name has several inputs, rows and failures name them, and a
     CHECK_THAT(command, ContainsSubstring(" --case '" + name + ' ' + each + "' "));
     const TemporaryFile script, out;
     std::ofstream(script.path()) << command << " >" << out.path() << '\n';
-    const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script.path()).c_str());
+    const int status = std::system((alone() + "bash " + script.path()).c_str());
     CHECK(WEXITSTATUS(status) == 42);
     CHECK_THAT(out.content(),
                ContainsSubstring("1 case, 2 implementations") && ContainsSubstring(shown + " on " + each));
@@ -996,7 +997,7 @@ TEST_CASE("a table that cannot be shown fails the program and keeps nothing from
   const TemporaryFile err;
   const std::string program = fs::absolute("tests/runner/sample_program").string();
   const std::string out = GENERATE(">/dev/full", ">&-", "<&- >&-");
-  const std::string command = "env -i '" + program + "' --csv " + folder / "a.csv " + out + " 2>" + err.path();
+  const std::string command = alone() + "'" + program + "' --csv " + folder / "a.csv " + out + " 2>" + err.path();
   const int status = std::system(command.c_str());
   CHECK(WEXITSTATUS(status) == 1);
   CHECK_THAT(err.content(), ContainsSubstring("cannot write the table of results"));
@@ -1012,13 +1013,13 @@ TEST_CASE("the output of a test must arrive, with and without a table") {
                                                                         {"--help", ">&-"},
                                                                         {"--list-tests", ">/dev/full"}}));
   CAPTURE(options, out);
-  CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + ' ' + out + " 2>" + err.path()).c_str())) ==
+  CHECK(WEXITSTATUS(std::system((alone() + "'" + program + "' " + options + ' ' + out + " 2>" + err.path()).c_str())) ==
         1);
   CHECK_THAT(
       err.content(),
       ContainsSubstring("pace: not all that was printed could be written: the standard output is closed or full"));
   // A closed standard error is no reason to fail, nor is a closed input.
-  CHECK(WEXITSTATUS(std::system(("env -i '" + program + "' " + options + " >/dev/null 2>&- <&-").c_str())) == 0);
+  CHECK(WEXITSTATUS(std::system((alone() + "'" + program + "' " + options + " >/dev/null 2>&- <&-").c_str())) == 0);
 }
 
 TEST_CASE("what was wrong with inputs although it stopped nothing fails the program, after its tests") {

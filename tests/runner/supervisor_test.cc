@@ -16,6 +16,7 @@
 #include "tests/runner/run_program.hpp"
 
 using Catch::Matchers::ContainsSubstring;
+using pace::test::alone;
 using pace::test::Scratch;
 using program::run;
 
@@ -206,7 +207,7 @@ TEST_CASE("Ctrl-C ends what the run has started and what that has left behind, a
   std::ofstream(script) << "'" << program_path << "' 'waits for another program'" << options << files << " >" << out
                         << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
                         << "; do kill -0 $p || break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
-  const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
+  const int status = std::system((alone() + "bash " + script).c_str());
   const std::string text = folder.read("out"), before = "\nwaits for ";
   INFO(text);
   CHECK(WEXITSTATUS(status) == 130);
@@ -231,7 +232,7 @@ TEST_CASE("a signal to a run of several processes ends all of them, and takes fi
                                          isolation + " --csv " + folder / "a.csv" + " --json " + folder / "a.json" +
                                          " >" + folder / "out" + " 2>&1 &\np=$!\nuntil [ -e " + folder / "a-1.json" +
                                          " ]; do kill -0 $p || break; sleep 0.1; done\nkill -TERM $p\nwait $p\n");
-    const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
+    const int status = std::system((alone() + "bash " + script).c_str());
     INFO("isolation " << isolation << '\n' << folder.read("out"));
     CHECK(WEXITSTATUS(status) == 128 + SIGTERM);
     for (const char* name : {"a.csv", "a.json", "a-1.csv", "a-1.json"}) {
@@ -247,7 +248,7 @@ TEST_CASE("a run under nohup outlives the hangup, and so does the process that m
     const std::string program_path = program::fs::absolute("tests/runner/sample_program").string();
     const std::string script = folder.write(
         "run.sh", commands + "\nexec '" + program_path + "' 'reports the signals*'" + options + ">" + folder / "out");
-    CHECK(std::system(("env -i PATH=/usr/bin:/bin sh " + script).c_str()) != -1);
+    CHECK(std::system((alone() + "sh " + script).c_str()) != -1);
     const std::string text = folder.read("out");
     INFO(text);
     std::vector<bool> found;
@@ -268,7 +269,7 @@ TEST_CASE("one of several processes that inherits SIGINT as ignored is not ended
                                    "' 'is interrupted with its parent' --max-interference 1 --isolation " + isolation +
                                    " --json " + folder / "a.json" + " >" + folder / "out" +
                                    " 2>&1\necho exit code $? >>" + folder / "out" + "\n");
-    CHECK(std::system(("env -i PATH=/usr/bin:/bin sh " + script).c_str()) != -1);
+    CHECK(std::system((alone() + "sh " + script).c_str()) != -1);
     INFO("isolation " << isolation << '\n' << folder.read("out"));
     CHECK_THAT(folder.read("out"), ContainsSubstring("exit code 0\n"));
     REQUIRE(folder.has("a.json"));
@@ -287,7 +288,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
   std::ofstream(script) << "'" << program_path << "' 'waits to be interrupted'" << options << "--call-timeout 600"
                         << files << " >" << out << " 2>&1 &\np=$!\nuntil grep -q ^waits " << out
                         << "; do kill -0 $p || break; sleep 0.1; done\nkill -INT $p\nwait $p\n";
-  const int status = std::system(("env -i PATH=/usr/bin:/bin bash " + script).c_str());
+  const int status = std::system((alone() + "bash " + script).c_str());
   INFO(folder.read("out"));
   CHECK(WEXITSTATUS(status) == 130);
   CHECK_THAT(folder.read("out"), ContainsSubstring("interrupted; what was measured so far is in the result files"));
