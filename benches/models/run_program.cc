@@ -282,7 +282,7 @@ class Run {
     if (line_.memory_limit && *line_.memory_limit > 0)
       options.limits.memory = static_cast<std::int64_t>(*line_.memory_limit * 1e9);
     else if (!line_.memory_limit && !any_gpu(line_.devices))
-      options.limits.memory = available_memory();
+      options.limits.memory = limit_on_data();
     return options;
   }
 

@@ -1,9 +1,12 @@
+#include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <string>
 
 #include <catch2/catch_test_macros.hpp>
@@ -57,6 +60,21 @@ TEST_CASE("this machine has memory left") {
   const auto available = pace::available_memory();
   REQUIRE(available);
   CHECK(*available > 1 << 20);
+}
+
+TEST_CASE("a limit on data is left out where more is reserved, as by a sanitizer, since nothing could be allocated") {
+  CHECK(pace::limit_on_data(1000, 999) == 1000);
+  CHECK(pace::limit_on_data(1000, std::nullopt) == 1000);
+  CHECK_FALSE(pace::limit_on_data(1000, 1000));
+  CHECK_FALSE(pace::limit_on_data(std::nullopt, 10));
+  const auto before = pace::detail::reserved_data();
+  REQUIRE(before);
+  constexpr std::size_t size = std::size_t{1} << 40;
+  void* const memory =
+      ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  REQUIRE(memory != MAP_FAILED);
+  CHECK(pace::detail::reserved_data() >= *before + static_cast<std::int64_t>(size));
+  ::munmap(memory, size);
 }
 
 TEST_CASE("a limit on the address space is a limit on memory") {

@@ -1,4 +1,4 @@
-// available_memory: how much memory this process can still allocate.
+// available_memory: how much memory this process can still allocate. limit_on_data: how much its like may.
 #pragma once
 
 #include <sys/resource.h>
@@ -58,6 +58,12 @@ namespace detail {
   return static_cast<std::int64_t>(limit.rlim_cur) - *pages * ::sysconf(_SC_PAGESIZE);
 }
 
+/// Bytes of data that this process has, touched or not, as a limit on data counts them.
+[[nodiscard]] inline std::optional<std::int64_t> reserved_data() {
+  const auto kibibytes = number_in("/proc/self/status", "VmData: %lld");
+  return kibibytes ? std::optional(*kibibytes * 1024) : std::nullopt;
+}
+
 }  // namespace detail
 
 /// Returns the bytes that can be allocated without swapping: the smallest of the kernel's MemAvailable and the rest of
@@ -69,6 +75,15 @@ template <class Bytes = std::int64_t>
   for (const auto& left : {detail::left_in_control_groups(), detail::left_of_address_space()})
     if (left) available = std::min<Bytes>(available.value_or(*left), std::max<Bytes>(*left, 0));
   return available;
+}
+
+/// Returns the bytes of data (RLIMIT_DATA) to allow a process that runs this program: those that are `available`.
+/// Nothing if these are unknown, or if this process has `reserved` more, so that nothing could be allocated: a
+/// sanitizer reserves terabytes that it never touches.
+[[nodiscard]] inline std::optional<std::int64_t> limit_on_data(
+    std::optional<std::int64_t> available = available_memory(),
+    std::optional<std::int64_t> reserved = detail::reserved_data()) {
+  return available && reserved.value_or(0) < *available ? available : std::nullopt;
 }
 
 }  // namespace pace

@@ -70,12 +70,12 @@ namespace pace::runner {
 namespace detail {
 
 /// Returns the bytes that a watched process may use; none in a program with CUDA, which reserves memory that it never
-/// touches.
+/// touches, or with a sanitizer.
 [[nodiscard]] inline std::optional<std::int64_t> memory_limit() {
 #ifdef PACE_CUDA
   return std::nullopt;
 #else
-  return available_memory();
+  return limit_on_data();
 #endif
 }
 
