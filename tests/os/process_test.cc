@@ -114,11 +114,14 @@ TEST_CASE("what a program leaves behind in its process group ends with it") {
 }
 
 TEST_CASE("a program that has ended is not waited for on account of what it has left behind") {
-  // Another session is another process group; the pipe stays open in it.
+  // Another session is another process group; the pipe stays open in it. The shell waits for the sixth field of the
+  // process, its session: one that has none of its own yet would end with the group.
   pid_t left = 0;
   std::vector<std::string> lines;
   const auto status = detail::run_process(
-      {"sh", "-c", "setsid sleep 1000 & echo $!; seq 1 5000; exit 3"},
+      {"sh", "-c",
+       "setsid sleep 1000 & p=$!; until read -r a b c d e session f </proc/$p/stat && [ $session = $p ]; do :; done; "
+       "echo $p; seq 1 5000; exit 3"},
       [&](std::string_view line) {
         lines.emplace_back(line);
         if (lines.size() == 1) left = std::atoi(lines.front().c_str());
