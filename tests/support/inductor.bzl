@@ -7,6 +7,10 @@ load("//third_party:inductor.bzl", "COMMON_PARTS")
 # took 240 times as long as a moment before.
 ONE_THREAD = {"OMP_NUM_THREADS": "1"}
 
+# The tags of unit tests that start a Python, or compile packages. A sanitizer sees neither, so tests/sanitizers/run.sh
+# leaves them out.
+STARTS_PYTHON = ["unsanitized"]
+
 INDUCTOR_ENV = dict(
     ONE_THREAD,
     # Compiling the code that calls a package's kernels takes longer than the tests run it.
