@@ -13,7 +13,7 @@
 
 #include <ATen/Parallel.h>
 #include <ATen/core/Tensor.h>
-#include <ATen/ops/empty_like.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/rand.h>
 
 #include "pace/compare/comparison.hpp"
@@ -26,21 +26,25 @@ namespace {
 
 using pace::Verdict;
 
-/// Goes over a buffer of 16 kB some times. The result does not depend on how often.
+/// Adds up a buffer of 16 kB some times, in about 4 us each. The result does not depend on how often. Nothing is
+/// written in between, since the place of an output would matter more than the 5 % that are to be found.
 struct Passes {
   std::int64_t count;
 
-  [[gnu::noinline]] static void pass(const float* from, float* to, std::int64_t size) {
-    for (std::int64_t i = 0; i < size; ++i) to[i] = from[i] * 1.5f + 0.5f;
+  [[gnu::noinline]] static float sum(const float* from, std::int64_t size) {
+    float all = 0;
+    for (std::int64_t i = 0; i < size; ++i) all += from[i];
+    return all;
   }
   at::Tensor operator()(const at::Tensor& x) const {
-    at::Tensor out = at::empty_like(x);
-    const float* const from = x.const_data_ptr<float>();
-    float* const to = out.mutable_data_ptr<float>();
+    at::Tensor out = at::empty({1});
+    float all = 0;
     for (std::int64_t i = 0; i < count; ++i) {
-      pass(from, to, x.numel());
+      all = sum(x.const_data_ptr<float>(), x.numel());
+      pace::do_not_optimize(all);
       pace::clobber_memory();
     }
+    *out.mutable_data_ptr<float>() = all;
     return out;
   }
 };

@@ -156,7 +156,7 @@ TEST_CASE("with other work in few samples there is a verdict, however long it ha
     FaultyMachine machine;
     pace::Options options;
     options.audit = pace::Audit::strict;
-    options.budget = 30 * s;
+    options.budget = 15 * s;
     int calls = 0;
     const auto interrupted = [&](const at::Tensor& x) {
       const bool now = ++calls % every == 0;

@@ -84,14 +84,15 @@ inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double 
 
 /// Says who made the measuring thread wait, if no other process did although that time is left out of the samples. The
 /// wait is then part of a candidate's cost, such as for processes of its own. Empty otherwise.
-[[nodiscard]] inline std::string find_own_waiting(const Conditions& conditions, std::size_t baseline,
-                                                  const std::vector<std::string>& names) {
+[[nodiscard]] inline std::string find_own_waiting(const Result& result, const std::vector<std::size_t>& timed,
+                                                  std::size_t baseline) {
+  const Conditions& conditions = result.conditions;
   // Others' work is known in ticks of 10 ms.
   constexpr double share = 0.2;
   constexpr Nanoseconds least = std::chrono::milliseconds(100);
   for (const std::size_t side : sides_that_disturb(conditions, baseline, share))
     if (conditions.sides[side].left_out > least)
-      return "In the samples of '" + names.at(side) + "' the measuring thread waited for " +
+      return "In the samples of '" + result.implementations[timed.at(side)].name + "' the measuring thread waited for " +
              format_time(conditions.sides[side].left_out) +
              ", and no other process can have been the cause: its times lack what it starts itself, which " +
              option_text("audit", "strict") + " leaves in.";
@@ -119,9 +120,7 @@ inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double 
                            " of the time, and no other process can have been the cause: what it starts itself is part "
                            "of what it costs.");
   }
-  std::vector<std::string> names;
-  for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);
-  if (auto waits = find_own_waiting(result.conditions, place, names); !waits.empty()) found.push_back(std::move(waits));
+  if (auto waits = find_own_waiting(result, samples.timed, place); !waits.empty()) found.push_back(std::move(waits));
   if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));
   if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
   // Whatever is tolerated: if the baseline alone may have been slowed, no verdict holds.
