@@ -92,8 +92,8 @@ inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double 
   constexpr Nanoseconds least = std::chrono::milliseconds(100);
   for (const std::size_t side : sides_that_disturb(conditions, baseline, share))
     if (conditions.sides[side].left_out > least)
-      return "In the samples of '" + result.implementations[timed.at(side)].name +
-             "' the measuring thread waited for " + format_time(conditions.sides[side].left_out) +
+      return "In the samples of '" + result.implementations[timed.at(side)].name + "' the measuring thread waited for " +
+             format_time(conditions.sides[side].left_out) +
              ", and no other process can have been the cause: its times lack what it starts itself, which " +
              option_text("audit", "strict") + " leaves in.";
   return {};
