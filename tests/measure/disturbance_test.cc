@@ -3,7 +3,6 @@
 #include <string>
 #include <utility>
 
-#include <ATen/Parallel.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
 
@@ -13,7 +12,6 @@
 #include "tests/faults/faulty_machine.hpp"
 
 // After LibTorch, which has a CHECK of its own.
-#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_container_properties.hpp>
@@ -21,7 +19,6 @@
 
 namespace {
 
-using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::IsEmpty;
 using faults::FaultyMachine;
@@ -80,18 +77,6 @@ std::string notes(const pace::Result& result) {
   return text;
 }
 
-/// While it lives, operators have one thread, as in pace's programs.
-class OneThread {
- public:
-  OneThread() { at::set_num_threads(1); }
-  OneThread(const OneThread&) = delete;
-  OneThread& operator=(const OneThread&) = delete;
-  ~OneThread() { at::set_num_threads(before_); }
-
- private:
-  int before_ = at::get_num_threads();
-};
-
 const std::string charged =
     "In the samples of 'new' the measuring thread waited during 45 % of the time, and no other "
     "process can have been the cause";
@@ -124,58 +109,6 @@ TEST_CASE("an implementation that makes the thread wait itself is judged with th
   CHECK(judgement(compare({}, {.waiting = 0.45, .throttled = 0.45})).verdict == Verdict::failed);
 }
 
-TEST_CASE("the time that other work has the core is no part of samples") {
-  const OneThread one;
-  const Load busy{.waiting = 0.95, .others = 0.98};
-  const auto judged = [&](double times, pace::Audit audit) {
-    FaultyMachine machine;
-    pace::Options options;
-    options.audit = audit;
-    return pace::compare("case", at::ones({4}))
-        .options(options)
-        .baseline("old", taking(machine, 10 * ms, busy))
-        .candidate("new", taking(machine, times * 10 * ms, busy))
-        .expect(pace::NoSlowerThan(1.02))
-        .run(machine);
-  };
-  const auto slower = judged(1.05, pace::Audit::standard);
-  CHECK(judgement(slower).verdict == Verdict::failed);
-  CHECK_THAT(slower.conditions.disturbances, IsEmpty());
-  CHECK(slower["old"].time->median.count() == Approx(0.05 * 1e7));
-  CHECK(judgement(judged(1, pace::Audit::standard)).verdict == Verdict::passed);
-  // A candidate could hide work in other processes there.
-  const auto strict = judged(1.05, pace::Audit::strict);
-  CHECK(strict["old"].time->median.count() == Approx(1e7));
-  CHECK(judgement(strict).verdict == Verdict::undecided);
-  CHECK_THAT(judgement(strict).message, ContainsSubstring("put aside for other work in 100 % of its samples"));
-}
-
-TEST_CASE("with other work in few samples there is a verdict, however long it has the core") {
-  const OneThread one;
-  const auto judged = [](int every) {
-    FaultyMachine machine;
-    pace::Options options;
-    options.audit = pace::Audit::strict;
-    options.budget = 15 * s;
-    int calls = 0;
-    const auto interrupted = [&](const at::Tensor& x) {
-      const bool now = ++calls % every == 0;
-      return taking(machine, now ? 500 * ms : ms, {.waiting = now ? 0.998 : 0, .others = now ? 1.0 : 0})(x);
-    };
-    return pace::compare("case", at::ones({4}))
-        .options(options)
-        .baseline("old", interrupted)
-        .candidate("new", interrupted)
-        .expect(pace::NoSlowerThan(1.02))
-        .run(machine);
-  };
-  const auto few = judged(17);
-  CHECK(*few.conditions.waiting > 0.9);
-  CHECK(judgement(few).verdict == Verdict::passed);
-  CHECK_THAT(few.conditions.disturbances, IsEmpty());
-  CHECK_FALSE(judged(1).conditions.disturbances.empty());
-}
-
 TEST_CASE("steps of the frequency, or a neighbour on the sibling core, make no verdict wrong") {
   // Half of the time calls take 1.6 times as long. Steps come within a cycle, after some cycles and after many.
   for (const Nanoseconds period : {3.7 * ms, 41 * ms, 530 * ms})
@@ -197,22 +130,6 @@ TEST_CASE("steps of the frequency, or a neighbour on the sibling core, make no v
       CHECK(found != (times > 1 ? Verdict::passed : Verdict::failed));
       if (period > 10 * ms) CHECK(found != Verdict::undecided);
     }
-}
-
-TEST_CASE("a candidate's own processes are not taken for other work") {
-  const OneThread one;
-  FaultyMachine machine;
-  pace::Options options;
-  options.stop = pace::StopPolicy::budget;
-  options.budget = 2 * s;
-  const auto result = pace::compare("case", at::ones({4}))
-                          .options(options)
-                          .baseline("old", taking(machine, ms, {}))
-                          .candidate("new", taking(machine, 1.5 * ms, {.waiting = 0.45}))
-                          .expect(pace::NoSlowerThan(1.02))
-                          .run(machine);
-  CHECK(judgement(result).verdict == Verdict::undecided);
-  CHECK_THAT(judgement(result).message, ContainsSubstring("its times lack what it starts itself"));
 }
 
 TEST_CASE("a candidate that takes 20,000 times as long is not let through on a busy machine") {

@@ -67,49 +67,15 @@ inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double 
   result.notes.push_back(shared + '.');
 }
 
-/// Options::max_interference, or its default for the number of threads.
-[[nodiscard]] inline double tolerated_interference(const Options& options) {
-  constexpr double of_one_thread = 0.9, of_several = 0.2;
-  if (options.max_interference > 0) return options.max_interference;
-  return at::get_num_threads() > 1 ? of_several : of_one_thread;
-}
-
-/// Whether most samples are without other work although that had the cores most of the time. Not with several threads,
-/// of which only the measuring one is watched. Nor if the caller set a limit.
-[[nodiscard]] inline bool samples_are_whole(const Conditions& conditions, const Options& options) {
-  const auto interrupted = conditions.interrupted();
-  return options.max_interference == 0 && at::get_num_threads() == 1 && interrupted &&
-         *interrupted <= limits::interrupted;
-}
-
-/// Says who made the measuring thread wait, if no other process did although that time is left out of the samples. The
-/// wait is then part of a candidate's cost, such as for processes of its own. Empty otherwise.
-[[nodiscard]] inline std::string find_own_waiting(const Result& result, const std::vector<std::size_t>& timed,
-                                                  std::size_t baseline) {
-  const Conditions& conditions = result.conditions;
-  // Others' work is known in ticks of 10 ms.
-  constexpr double share = 0.2;
-  constexpr Nanoseconds least = std::chrono::milliseconds(100);
-  for (const std::size_t side : sides_that_disturb(conditions, baseline, share))
-    if (conditions.sides[side].left_out > least)
-      return "In the samples of '" + result.implementations[timed.at(side)].name + "' the measuring thread waited for " +
-             format_time(conditions.sides[side].left_out) +
-             ", and no other process can have been the cause: its times lack what it starts itself, which " +
-             option_text("audit", "strict") + " leaves in.";
-  return {};
-}
-
 /// Adds the conditions of the rounds, and notes, to `result`. Returns the reasons against a verdict as text; empty if
 /// none.
-[[nodiscard]] inline std::string note_disturbances(const GatedRounds& gated, std::size_t baseline,
-                                                   const Options& options, Result& result) {
-  const double tolerated = tolerated_interference(options);
-  const bool whole = samples_are_whole(result.conditions, options);
+[[nodiscard]] inline std::string note_disturbances(const GatedRounds& gated, std::size_t baseline, double tolerated,
+                                                   Result& result) {
   const Samples& samples = gated.samples;
   auto& found = result.conditions.disturbances;
   const std::size_t place = place_of(baseline, samples.timed);
   const auto own = sides_that_disturb(result.conditions, place, tolerated);
-  found = find_disturbances(result.conditions, result.elapsed, tolerated, whole);
+  found = find_disturbances(result.conditions, result.elapsed, tolerated);
   const std::size_t of_all = found.size();
   if (!own.empty()) found = find_disturbances(result.conditions, result.elapsed, tolerated, true);
   for (const std::size_t side : own) {
@@ -120,7 +86,6 @@ inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double 
                            " of the time, and no other process can have been the cause: what it starts itself is part "
                            "of what it costs.");
   }
-  if (auto waits = find_own_waiting(result, samples.timed, place); !waits.empty()) found.push_back(std::move(waits));
   if (!result.controls.empty()) result.notes.push_back(describe_controls(result.controls));
   if (auto alarm = control_alarm(result.controls); !alarm.empty()) found.push_back(std::move(alarm));
   // Whatever is tolerated: if the baseline alone may have been slowed, no verdict holds.
@@ -267,6 +232,13 @@ inline void add_once(std::vector<std::string>& notes, const std::string& note) {
   return find_more_threads(sides[place], baseline_cores, at::get_num_threads());
 }
 
+/// Options::max_interference, or its default for the number of threads.
+[[nodiscard]] inline double tolerated_interference(const Options& options) {
+  constexpr double of_one_thread = 0.9, of_several = 0.2;
+  if (options.max_interference > 0) return options.max_interference;
+  return at::get_num_threads() > 1 ? of_several : of_one_thread;
+}
+
 /// Adds to `result` how the rounds went, for readers and gates.
 inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool several_clocks, Result& result) {
   const Samples& samples = gated.samples;
@@ -276,7 +248,7 @@ inline void add_rounds(const GatedRounds& gated, const Prepared& prepared, bool 
   result.elapsed = samples.rounds.elapsed;
   result.conditions = samples.conditions;
   result.controls = samples.controls;
-  const auto disturbance = note_disturbances(gated, baseline, prepared.options, result);
+  const auto disturbance = note_disturbances(gated, baseline, tolerated_interference(prepared.options), result);
   const std::size_t candidates = samples.timed.empty() ? 0 : samples.timed.size() - 1;
   std::vector<std::string> names;
   for (const std::size_t index : samples.timed) names.push_back(result.implementations[index].name);

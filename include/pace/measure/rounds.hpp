@@ -10,8 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <ATen/Parallel.h>
-
 #include "pace/gate/panel.hpp"
 #include "pace/measure/calibrate.hpp"
 #include "pace/measure/controls.hpp"
@@ -25,7 +23,6 @@
 #include "pace/timing/clock.hpp"
 #include "pace/timing/rounds.hpp"
 #include "pace/timing/schedule.hpp"
-#include "pace/timing/subject.hpp"
 #include "pace/verify/candidate_audit.hpp"
 #include "pace/verify/round_figures.hpp"
 
@@ -170,14 +167,6 @@ class ProgressOfRounds final : public timing::RoundObserver {
   Nanoseconds budget_, next_ = interval;
 };
 
-/// Whether samples are without the time that other work had the core: for calls on the CPU with one thread, whose CPU
-/// time says how long that was. A candidate could hide work in other processes there, so not under Audit::strict.
-[[nodiscard]] inline bool leaves_out_interruptions(timing::Clock& clock, timing::Subject& subject,
-                                                   const Options& options) {
-  return options.audit != Audit::strict && at::get_num_threads() == 1 && clock.modes() == nullptr &&
-         subject.phases() == nullptr;
-}
-
 /// Runs the rounds. `values` writes each round's unseen values; null: operands keep theirs. Throws ImplementationThrew.
 [[nodiscard]] inline Samples take_samples(timing::Clock& clock, const Prepared& prepared,
                                           const Calibration& calibration, std::vector<gate::Panel> panels,
@@ -190,8 +179,7 @@ class ProgressOfRounds final : public timing::RoundObserver {
   std::optional<Controls> controls;
   if (options.controls)
     controls.emplace(clock, prepared.baseline(), prepared.operands->sets.size(), calibration.iterations, options);
-  MachineWatch machine(clock, std::max<std::size_t>(1, options.max_rounds / count), count, options,
-                       leaves_out_interruptions(clock, *calibration.subjects.front(), options));
+  MachineWatch machine(clock, std::max<std::size_t>(1, options.max_rounds / count), count, options);
   std::vector<timing::RoundObserver*> observers;
   if (values != nullptr) observers.push_back(values);
   observers.push_back(&auditor);

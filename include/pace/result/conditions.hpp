@@ -41,9 +41,6 @@ struct GpuConditions {
 struct SideConditions {
   Nanoseconds sampled{};                  ///< length of all samples
   Nanoseconds off{};                      ///< part of `sampled` when the measuring thread did not run
-  std::int64_t samples = 0;               ///< number of samples
-  Nanoseconds left_out{};                 ///< part of `off` that is left out of the samples' times: other work's
-  std::int64_t interrupted = 0;           ///< number of samples with other work in their times
   std::int64_t involuntary_switches = 0;  ///< context switches forced by the scheduler
   std::int64_t voluntary_switches = 0;    ///< context switches because the thread blocked or yielded
   Nanoseconds process_cpu{};              ///< CPU time of all threads of the process during the samples
@@ -92,17 +89,6 @@ struct Conditions {
   std::optional<GpuConditions> gpu = {};
   /// Why the figures allow no verdict, in full sentences; empty: they do.
   std::vector<std::string> disturbances = {};
-
-  /// Share of all samples with other work in their times; absent: unknown.
-  [[nodiscard]] std::optional<double> interrupted() const {
-    std::int64_t samples = 0, found = 0;
-    for (const auto& side : sides) {
-      samples += side.samples;
-      found += side.interrupted;
-    }
-    if (samples == 0) return std::nullopt;
-    return static_cast<double>(found) / static_cast<double>(samples);
-  }
 };
 
 /// Limits for a verdict. Equal load on both sides cancels, since rounds are paired and balanced. Yet on a loaded
@@ -111,9 +97,6 @@ namespace limits {
 
 /// Share of the time of all cores that other processes may use. On two cores this leaves a sixteenth of one.
 inline constexpr double others = 0.97;
-/// Share of the samples that may have other work in their times. With fewer, the median of the cycles hardly feels
-/// them, however busy the machine is.
-inline constexpr double interrupted = 0.5;
 /// Share of a GPU's multiprocessors' time that other processes may use. Their kernels run beside ours or in turns with
 /// them, for milliseconds. NVML tells whole per cents, and a desktop that draws its clock takes one or two.
 inline constexpr double gpu_others = 0.05;
@@ -207,11 +190,10 @@ inline constexpr double cores_per_thread = 1.2;
 }
 
 /// Returns why `conditions` allow no verdict, in full sentences; empty if they do. `elapsed` is the length of the
-/// rounds. Steal time, waiting and throttling may each take `share` of it (Options::max_interference). If `excused`,
-/// waiting, throttling and other processes' time are no reason: most samples are without them all the same, or the
-/// implementations themselves were the cause (sides_that_disturb()).
+/// rounds. Steal time, waiting and throttling may each take `share` of it (Options::max_interference). If `charged`,
+/// waiting and throttling are the implementations' own cost (sides_that_disturb()) and no reason.
 [[nodiscard]] inline std::vector<std::string> find_disturbances(const Conditions& conditions, Nanoseconds elapsed,
-                                                                double share, bool excused = false) {
+                                                                double share, bool charged = false) {
   std::vector<std::string> found;
   const auto beyond = [&](const std::optional<double>& value, double limit, const char* what, const char* who) {
     if (!value || *value <= limit) return;
@@ -220,15 +202,13 @@ inline constexpr double cores_per_thread = 1.2;
   beyond(conditions.steal, share, " of the CPU time that this machine wanted", "The hypervisor gave others ");
   // One or two preemptions spoil a few samples, which robust statistics tolerate.
   constexpr std::int64_t fewest_switches = 5;
-  const auto in_samples = conditions.interrupted();
-  const std::string put_aside = " of the rounds, put aside for other work" +
-                                (in_samples ? " in " + format_percent(*in_samples) + " of its samples" : std::string());
-  if (!excused && conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
-    beyond(conditions.waiting, share, put_aside.c_str(), "The measuring thread waited during ");
+  if (!charged && conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
+    beyond(conditions.waiting, share, " of the rounds, put aside for other work",
+           "The measuring thread waited during ");
   // Using up the quota preempts the thread, too.
-  if (!excused)
+  if (!charged)
     beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
-  if (!excused && share < 1) beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");
+  if (share < 1) beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");
   if (conditions.longest_cycle > limits::gap && conditions.longest_cycle > limits::gap_factor * conditions.median_cycle)
     found.push_back("The process stood still: one cycle of rounds took " + format_time(conditions.longest_cycle) +
                     ", others " + format_time(conditions.median_cycle) + '.');

@@ -145,9 +145,9 @@ struct Options {
 
   /// Largest share of the rounds' time that other work may take from this process: steal time, waiting for a core, or a
   /// container's quota. Beyond it there is no verdict. Other work mostly affects both sides alike and widens the
-  /// interval, so that the error rates hold. With 1, interference never prevents a verdict. 0 stands for 0.9, and then
-  /// only where most samples have other work in them. With several threads, which wait for a preempted one, 0 stands
-  /// for 0.2, whatever the samples have.
+  /// interval, so that the error rates hold. Five runnable tasks on two cores take 0.6; beyond 0.9, hardly a sample is
+  /// whole. With 1, interference never prevents a verdict. 0 stands for 0.9, or for 0.2 where operators have several
+  /// threads, which wait for a preempted one.
   double max_interference = 0;
 
   /// Whether to time the baseline against itself too, also with calls added, between cycles and for at most a tenth of

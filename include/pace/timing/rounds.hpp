@@ -46,9 +46,6 @@ class RoundObserver {
   virtual void sample_started() {}
   /// Called after each sample, with the index of its implementation.
   virtual void sample_ended(std::size_t /*implementation*/) {}
-  /// Part of the last sample when other work had the core. It is no part of the implementation's time. Asked after
-  /// sample_ended().
-  [[nodiscard]] virtual Nanoseconds interruption() const { return {}; }
   /// Called after the last sample of each cycle. If an observer returns false, the cycle is left out: its samples are
   /// no part of the result. Must not depend on the times of the samples.
   [[nodiscard]] virtual bool keeps_cycle() { return true; }
@@ -102,7 +99,6 @@ class StoppingRule {
       for (auto* each : observers) each->sample_started();
       result.samples[turn.implementation][round] = scale * take_sample(clock, subject, turn.operands, iterations);
       for (auto* each : observers) each->sample_ended(turn.implementation);
-      for (const auto* each : observers) result.samples[turn.implementation][round] -= scale * each->interruption();
       for (std::size_t phase = 0; phase < phases; ++phase)
         result.samples[(1 + phase) * subjects.size() + turn.implementation][round] =
             scale * subject.phases()->times()[phase];

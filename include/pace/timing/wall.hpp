@@ -36,9 +36,7 @@ class WallClock final : public Clock {
   void begin_lap() override { lap_ = read(); }
   [[nodiscard]] Nanoseconds end_lap() override { return add(lap_); }
 
-  [[nodiscard]] TwoClocks last_sample() const override {
-    return steady_ticks_ ? sample_ : TwoClocks{.by_clock = sample_.by_clock};
-  }
+  [[nodiscard]] TwoClocks last_sample() const override { return steady_ticks_ ? sample_ : TwoClocks{}; }
 
   [[nodiscard]] Nanoseconds now() const override { return std::chrono::steady_clock::now().time_since_epoch(); }
   void pause(Nanoseconds time) override { std::this_thread::sleep_for(time); }
