@@ -505,7 +505,7 @@ fails; says "the C++ compiler nothing cannot be run"
 case="a HOME that cannot be written to: where Bazel may build instead, before anything is installed"
 new_machine; with_packages
 on_machine HOME=/proc/nowhere PACE_HOME="$work/own" -- test //a
-fails; says "HOME=/proc/nowhere cannot be written to"; says "--output_user_root="; says_not ".bazelrc"; says_not "installing"
+fails; says "/proc/nowhere/.cache/bazel cannot be written to"; says "--output_user_root="; says_not ".bazelrc"; says_not "installing"
 on_machine HOME=/proc/nowhere PACE_HOME="$work/own" -- --output_user_root=/a info
 succeeds; says "bazel <--output_user_root=/a> <info>"
 

@@ -175,7 +175,8 @@ needs_check_owner() {
     (((8#$mode & 8#1002) != 2)) ||
       die "$folder may be written to by every user (mode $mode), whose code would run with your rights." \
         "If you trust what is there, type: chmod -R o-w $folder"
-  done < <(stat -L -c %u:%a:%n "$pace_home" "$libtorch_home" "$page_home" "$tools_home" 2>/dev/null)
+  done < <(stat -L -c %u:%a:%n "$pace_home" "$libtorch_home" "$page_home" "$tools_home" "$checks_home" \
+    "$remote_home" 2>/dev/null)
 }
 
 # needs_is_new_enough VERSION: whether it is one of LibTorch that pace can be built with, such as 2.11.0+cpu.
@@ -350,8 +351,8 @@ needs_check_home() {
       "Move it, such as: mv '$workspace' /a/folder/without/blanks"
   [[ -n ${HOME:-} && " $*" != *' --output_user_root'* && " $*" != *' --output_base'* ]] || return 0
   [[ -w $place ]] || { mkdir -p "$place" 2>/dev/null && [[ -w $place ]]; } ||
-    problem="cannot be written to, and Bazel builds below it."
-  [[ $HOME != *' '* ]] || problem="has a blank, and Bazel cannot build below such a folder."
+    problem="$place cannot be written to, and Bazel builds in it."
+  [[ $HOME != *' '* ]] || problem="HOME=$HOME has a blank, and Bazel cannot build below such a folder."
   [[ -n $problem ]] || return 0
   files=("$sysroot/etc/bazel.bazelrc" "$HOME/.bazelrc")
   [[ -z $workspace ]] || files+=("$workspace/.bazelrc")
@@ -365,7 +366,7 @@ needs_check_home() {
   remedy=("Type the same with --output_user_root=/a/folder/without/blanks as the first argument.")
   [[ ! -w $HOME ]] ||
     remedy+=("Or once and for all: echo 'startup --output_user_root=/a/folder/without/blanks' >>~/.bazelrc")
-  die "HOME=$HOME $problem" "${remedy[@]}"
+  die "$problem" "${remedy[@]}"
 }
 
 # needs_names_output FILE: whether a file of Bazel's options, or one that it imports, names the folder to build below.

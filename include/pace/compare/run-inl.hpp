@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -115,6 +117,15 @@ inline void enter_budget(const std::shared_ptr<ComparisonBudget>& budget, Result
   for (auto& phase : result.phases) enter_budget(budget, phase);
 }
 
+/// Adds the notes that are known after the calls. What fails in making them costs no figures.
+inline void add_late_notes(const ComparisonPlan& plan, Result& result) {
+  for (const auto& late : plan.late_notes) try {
+      std::ranges::move(late(), std::back_inserter(result.notes));
+    } catch (const std::exception& error) {
+      result.notes.push_back(std::string("A note could not be made: ") + error.what());
+    }
+}
+
 /// Measures, judges and publishes; or publishes the result of an earlier process of this run.
 [[nodiscard]] inline Result measure_and_publish(const ComparisonPlan& plan, timing::Clock& clock) {
   const auto stated = stated_for(clock, plan);
@@ -150,7 +161,7 @@ inline void enter_budget(const std::shared_ptr<ComparisonBudget>& budget, Result
   hold_against_peaks(clock, plan, traffic, result);
   judge(plan, gates, panels, result);
   result.notes.insert(result.notes.begin(), plan.notes.begin(), plan.notes.end());
-  for (const auto& late : plan.late_notes) std::ranges::move(late(), std::back_inserter(result.notes));
+  add_late_notes(plan, result);
   if (budget != nullptr) enter_budget(budget, result);
   enter_repeated_name(repeats, result);
   return publish(std::move(result));

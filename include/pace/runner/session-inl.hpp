@@ -109,12 +109,16 @@ namespace detail {
 /// after all others.
 [[nodiscard]] inline std::unique_ptr<cuda::LockedClocks> lock_gpu_clocks(const SessionOptions& options) {
   static constexpr const char* done = "PACE_GPU_CLOCKS_LOCKED";
-  if (options.lock_gpu_clocks.empty() || !options.measures || options.dry_run || std::getenv(done) != nullptr)
-    return nullptr;
+  if (options.lock_gpu_clocks.empty() || !options.measures || options.dry_run) return nullptr;
+  if (const char* const locked = std::getenv(done)) {
+    if (locked == options.lock_gpu_clocks) return nullptr;
+    throw InputError({}, "--lock-gpu-clocks " + options.lock_gpu_clocks + ": the run that this one is part of has " +
+                             "locked them to " + locked + "; expected the same");
+  }
   auto addresses = cuda::device_addresses_from_fork();
   if (addresses.empty()) return nullptr;
   auto locked = std::make_unique<cuda::LockedClocks>(std::move(addresses), options.lock_gpu_clocks);
-  ::setenv(done, "1", 1);
+  ::setenv(done, options.lock_gpu_clocks.c_str(), 1);
   return locked;
 }
 #endif

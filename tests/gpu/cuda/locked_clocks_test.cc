@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "tests/support/scratch.hpp"
 #include "tests/support/variable.hpp"
@@ -33,10 +34,11 @@ class Driver {
     std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   }
   [[nodiscard]] std::string told() const { return folder_.read("log"); }
-  /// Locks the GPU of the fake library, or `address`.
-  [[nodiscard]] static LockedClocks lock(const std::string& clock, const std::string& address = "0000:18:00.0") {
+  /// Locks the GPU of the fake library, or those at `addresses`.
+  [[nodiscard]] static LockedClocks lock(const std::string& clock,
+                                         const std::vector<std::string>& addresses = {"0000:18:00.0"}) {
     const char* const library = std::getenv("FAKE_NVML");
-    return {{address}, clock, library == nullptr ? "./tests/gpu/cuda/libfake_nvml.so" : library};
+    return {addresses, clock, library == nullptr ? "./tests/gpu/cuda/libfake_nvml.so" : library};
   }
 
  private:
@@ -109,19 +111,26 @@ TEST_CASE("a copy of the process that ends gives nothing back") {
   CHECK(driver.told() == "lock 5dc 5dc\n");
 }
 
-TEST_CASE("a GPU that cannot be locked is named with the reason, and no GPU stays locked") {
+TEST_CASE("a GPU that cannot be locked is named with the reason, and nothing is given back") {
   const Driver driver;
   const auto refused = [](const char* status) {
     const Variable lock("FAKE_NVML_LOCK", status);
     return why<pace::Unsupported>([] { (void)Driver::lock("1500"); });
   };
   CHECK(refused("4") == "the clocks cannot be locked to 1500: GPU 0000:18:00.0: its driver permits that to root alone");
-  CHECK(driver.told() == given_back);
+  CHECK(driver.told().empty());
   CHECK_THAT(refused("2"), ContainsSubstring("it has no clock of 1500 MHz"));
   CHECK_THAT(refused("3"), ContainsSubstring("its driver locks no clocks"));
   CHECK_THAT(refused("15"), ContainsSubstring("its driver reports error 15"));
-  CHECK_THAT(why<pace::Unsupported>([] { (void)Driver::lock("base", "0000:19:00.0"); }),
+  CHECK_THAT(why<pace::Unsupported>([] { (void)Driver::lock("base", {"0000:19:00.0"}); }),
              ContainsSubstring("GPU 0000:19:00.0: the driver's library NVML does not know it"));
+}
+
+TEST_CASE("if only some GPUs can be locked, all are given back") {
+  const Driver driver;
+  CHECK_THAT(why<pace::Unsupported>([] { (void)Driver::lock("1500", {"0000:18:00.0", "0000:19:00.0"}); }),
+             ContainsSubstring("to 1500: GPU 0000:19:00.0: the driver's library NVML does not know it"));
+  CHECK(driver.told() == "lock 5dc 5dc\n--reset-gpu-clocks --id=0000:18:00.0,0000:19:00.0\n");
 }
 
 TEST_CASE("without nvidia-smi nothing is locked, since nothing would give the clocks back") {

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,16 +35,22 @@ class LockedClocks {
     start_giver();
     // In a copy of this process: NVML keeps state that this process's later copies should not have.
     const auto answer = pace::detail::ask_fork([&] {
+      std::string locked;
       for (const auto& address : addresses_) {
         const auto nvml = Nvml::open(address, library);
         const std::string fault = nvml ? nvml->lock_clock(clock) : "the driver's library NVML does not know it";
-        if (!fault.empty()) return "GPU " + address + ": " + fault;
+        if (!fault.empty()) return locked + "GPU " + address + ": " + fault;
+        locked = some_locked;
       }
-      return std::string();
+      return std::string(all_locked);
     });
-    const std::string& fault = answer.fault.empty() ? answer.text : answer.fault;
-    if (fault.empty()) return;
-    give_back();
+    if (answer.fault.empty() && answer.text == all_locked) return;
+    const bool none = answer.fault.empty() && !answer.text.starts_with(some_locked);
+    if (none)
+      end_giver();
+    else
+      give_back();
+    const std::string fault = !answer.fault.empty() ? answer.fault : answer.text.substr(none ? 0 : some_locked.size());
     throw Unsupported("the clocks cannot be locked to " + clock + ": " + fault);
   }
   LockedClocks(const LockedClocks&) = delete;
@@ -60,11 +68,8 @@ class LockedClocks {
     if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(std::string("no pipe: ") + std::strerror(errno));
     const FileDescriptor reading(ends[0]);
     line_ = FileDescriptor(ends[1]);
-    std::string command = "nvidia-smi --reset-gpu-clocks --id=";
-    for (const auto& address : addresses_) command += (&address == addresses_.data() ? "" : ",") + address;
     const std::string script =
-        "read -r end; said=$(" + command +
-        ") || printf '%s\n' \"$said\" 'pace: the clocks of the GPUs may still be locked; run: " + command + "' >&2";
+        "read -r end; said=$(" + command() + ") || printf '%s\n%s' \"$said\" '" + advice() + "' >&2";
     giver_ = ::fork();
     if (giver_ < 0) throw Unsupported("cannot start a process: " + std::string(std::strerror(errno)));
     if (giver_ > 0) return;
@@ -79,8 +84,25 @@ class LockedClocks {
   void give_back() {
     [[maybe_unused]] const ssize_t told = ::write(line_.get(), "\n", 1);
     (void)line_.close();
+    if (!pace::detail::wait_for(giver_).ok()) std::fputs(advice().c_str(), stderr);
+  }
+  /// Ends the process that would give the clocks back, since none is locked.
+  void end_giver() {
+    (void)::kill(giver_, SIGKILL);
     (void)pace::detail::wait_for(giver_);
   }
+
+  [[nodiscard]] std::string command() const {
+    std::string all = "nvidia-smi --reset-gpu-clocks --id=";
+    for (const auto& address : addresses_) all += (&address == addresses_.data() ? "" : ",") + address;
+    return all;
+  }
+  /// Has no quotes of a shell.
+  [[nodiscard]] std::string advice() const {
+    return "pace: the clocks of the GPUs may still be locked; run: " + command() + '\n';
+  }
+
+  static constexpr std::string_view all_locked = "locked", some_locked = "some are locked: ";
 
   std::vector<std::string> addresses_;
   /// Pipe to the process that gives the clocks back.
