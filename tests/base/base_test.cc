@@ -119,7 +119,7 @@ TEST_CASE("options are written as the user of the process writes them") {
   CHECK(option_text("max-rounds") == "--max-rounds");
   CHECK(option_text("budget", "2.5") == "--budget 2.5");
   CHECK(declaration_text(".captures()", "--captures") == ".captures() (//benches/files: --captures)");
-  CHECK(check_text("rtol", "rtol=...") == "check::CheckOptions::rtol");
+  CHECK(check_text("rtol", "rtol=...") == "check::CheckOptions::rtol in C++");
   CHECK(program_option_text("--processes 12") == "--processes 12");
   const struct Python {
     Python() { pace::spelling() = pace::Spelling::python; }
