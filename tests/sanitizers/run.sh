@@ -61,7 +61,7 @@ with_threads=(
 # and prints no names, so addr2line does. A process that ends by a signal on purpose has to end by that signal. An
 # allocation that is too large fails as it does without the sanitizer. LibTorch's threads outlive a fork.
 sanitized() {
-  local config=$1 logs=$2 names=$PWD/tests/sanitizers common
+  local config=$1 logs=$2 common
   shift 2
   mkdir -p "$logs"
   common=external_symbolizer_path=/usr/bin/addr2line:log_path=$logs/report:log_exe_name=1:print_suppressions=0
@@ -69,9 +69,9 @@ sanitized() {
   third_party/bazel test --config="$config" --nocache_test_results --keep_going --sandbox_writable_path="$logs" \
     --test_timeout=300,900,3600,3600 \
     --test_env=ASAN_OPTIONS="$common:strict_string_checks=1:check_initialization_order=1" \
-    --test_env=LSAN_OPTIONS="suppressions=$names/leak.supp:print_suppressions=0" \
-    --test_env=UBSAN_OPTIONS="$common:print_stacktrace=1:suppressions=$names/undefined.supp" \
-    --test_env=TSAN_OPTIONS="$common:suppressions=$names/thread.supp:die_after_fork=0:history_size=4" \
+    --test_env=LSAN_OPTIONS=print_suppressions=0 \
+    --test_env=UBSAN_OPTIONS="$common:print_stacktrace=1" \
+    --test_env=TSAN_OPTIONS="$common:suppressions=$PWD/tests/sanitizers/thread.supp:die_after_fork=0:history_size=4" \
     "$@"
 }
 
