@@ -4,9 +4,9 @@
 
 #include <cstddef>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 #include <string>
 
@@ -16,6 +16,8 @@
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/times.hpp"
 #include "tests/support/fake_clock.hpp"
+#include "tests/support/scratch.hpp"
+#include "tests/support/variable.hpp"
 
 // After LibTorch, which has a CHECK of its own.
 #include <catch2/catch_test_macros.hpp>
@@ -27,9 +29,7 @@ using pace::Nanoseconds;
 using pace::test::FakeClock;
 
 std::size_t entries_of(const fs::path& folder) {
-  std::size_t count = 0;
-  for (auto each = fs::directory_iterator(folder); each != fs::directory_iterator(); ++each) ++count;
-  return count;
+  return static_cast<std::size_t>(std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
 /// What a process holds, once its freed memory has gone back to the system.
@@ -102,24 +102,11 @@ void compare(std::size_t number) {
   REQUIRE(result.implementations.size() == 2);
 }
 
-/// A folder for temporary files that nobody else uses.
-class OwnTemporaryFolder {
- public:
-  OwnTemporaryFolder() {
-    REQUIRE(::mkdtemp(name_.data()) != nullptr);
-    ::setenv("TMPDIR", name_.c_str(), 1);
-  }
-  OwnTemporaryFolder(const OwnTemporaryFolder&) = delete;
-  OwnTemporaryFolder& operator=(const OwnTemporaryFolder&) = delete;
-  ~OwnTemporaryFolder() { fs::remove_all(name_); }
-
- private:
-  std::string name_ = (fs::temp_directory_path() / "pace_soak_XXXXXX").string();
-};
-
 /// Requires that a process holds as much as before, after as many comparisons again.
 void require_flat(std::size_t number) {
-  const OwnTemporaryFolder folder;
+  // Other processes write to the usual folder, too.
+  const pace::test::Scratch folder;
+  const pace::test::Variable temporary("TMPDIR", folder.path);
   Held before;
   for (std::size_t i = 0; i < 2 * number; ++i) {
     if (i == number) before = Held::now();
