@@ -26,8 +26,8 @@ namespace {
 
 using pace::Verdict;
 
-/// Adds up a buffer of 16 kB some times, in about 4 us each. The result does not depend on how often. Nothing is
-/// written in between, since the place of an output would matter more than the 5 % that are to be found.
+/// Adds up a buffer of 16 kB some times, in about 4 us each. The result does not depend on how often. It writes one
+/// number: with outputs of 16 kB a verdict was once wrong (docs/reliability.md).
 struct Passes {
   std::int64_t count;
 
