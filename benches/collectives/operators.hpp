@@ -20,7 +20,7 @@
 
 namespace pace::benches::collectives {
 
-/// A way to compute a collective: from a rank's input to its output.
+/// A way to compute a collective: from a rank's input to its output, which each call writes anew into the same memory.
 struct Way {
   std::string name;
   std::function<at::Tensor(const at::Tensor&)> function;
@@ -76,8 +76,7 @@ class Operator {
 
   /// The library's own call.
   [[nodiscard]] Way baseline(std::string name) const {
-    return {std::move(name), [this](const at::Tensor& in) {
-              const at::Tensor out = output();
+    return {std::move(name), [this, out = output()](const at::Tensor& in) {
               switch (kind_) {
                 case Kind::all_reduce:
                   with_.all_reduce(in, out);
@@ -105,21 +104,19 @@ class Operator {
       case Kind::all_reduce:
         // In two steps as a ring does it, and in one step, which sends more and waits less.
         return {{"reduce-scatter, all-gather",
-                 [this](const at::Tensor& in) {
-                   const at::Tensor out = output();
+                 [this, out = output()](const at::Tensor& in) {
                    const at::Tensor own = out.narrow(0, with_.rank() * part_, part_);
                    with_.reduce_scatter(in, own);
                    with_.all_gather(own, out);
                    return out;
                  }},
-                {"all-gather, sum", [this](const at::Tensor& in) {
-                   const at::Tensor all = at::empty({with_.ranks() * elements_}, in.options());
+                {"all-gather, sum",
+                 [this, all = floats(with_.ranks() * elements_), out = output()](const at::Tensor& in) mutable {
                    with_.all_gather(in, all);
-                   return at::sum(all.view({with_.ranks(), elements_}), 0);
+                   return at::sum_out(out, all.view({with_.ranks(), elements_}), 0);
                  }}};
       case Kind::all_gather:
-        return {{"sends", [this](const at::Tensor& in) {
-                   const at::Tensor out = output();
+        return {{"sends", [this, out = output()](const at::Tensor& in) {
                    std::vector<Exchange> all;
                    for (int peer = 0; peer < with_.ranks(); ++peer)
                      all.push_back({peer, peer, in, out.narrow(0, peer * part_, part_)});
@@ -127,10 +124,9 @@ class Operator {
                    return out;
                  }}};
       case Kind::reduce_scatter:
-        return {{"all-to-all, sum", [this](const at::Tensor& in) {
-                   const at::Tensor all = at::empty({elements_}, in.options());
+        return {{"all-to-all, sum", [this, all = floats(elements_), out = output()](const at::Tensor& in) mutable {
                    swap_parts(in, all);
-                   return at::sum(all.view({with_.ranks(), part_}), 0);
+                   return at::sum_out(out, all.view({with_.ranks(), part_}), 0);
                  }}};
       case Kind::all_to_all:
       case Kind::send_receive:
@@ -146,10 +142,10 @@ class Operator {
         .remainder_(period)
         .to(at::kFloat);
   }
-  [[nodiscard]] at::Tensor output() const {
-    return at::empty({kind_ == Kind::reduce_scatter ? part_ : elements_},
-                     at::TensorOptions(at::kFloat).device(device_));
+  [[nodiscard]] at::Tensor floats(std::int64_t count) const {
+    return at::empty({count}, at::TensorOptions(at::kFloat).device(device_));
   }
+  [[nodiscard]] at::Tensor output() const { return floats(kind_ == Kind::reduce_scatter ? part_ : elements_); }
   [[nodiscard]] int after() const { return (with_.rank() + 1) % with_.ranks(); }
   [[nodiscard]] int before() const { return (with_.rank() + with_.ranks() - 1) % with_.ranks(); }
   void swap_parts(const at::Tensor& in, const at::Tensor& out) const {

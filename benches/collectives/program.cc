@@ -84,9 +84,9 @@ void compare(pace::ranks::Rank& rank, collectives::Communicator& with, const std
   const collectives::Way baseline = one.baseline(library);
   require_closed_form(one, baseline, input);
   auto comparison = pace::ranks::compare(rank, each.name(), input);
-  comparison.baseline(baseline.name, baseline.function).bytes(one.bytes());
+  comparison.baseline(baseline.name, baseline.function).bytes(one.bytes()).reuses_outputs();
   auto candidates = one.candidates();
-  if (line.twins) candidates = {{library + " again", baseline.function}};
+  if (line.twins) candidates = {one.baseline(library + " again")};
   for (const auto& way : candidates) {
     comparison.candidate(way.name, way.function);
     if (line.no_slower_than) comparison.expect(way.name, pace::NoSlowerThan(*line.no_slower_than));
