@@ -88,6 +88,17 @@ layer_norm/64x1024  (16 rounds of 40 iterations in 1.00 s)
 )");
 }
 
+TEST_CASE("a block says whether the GPU's clock floats, and its range") {
+  auto result = sample::comparison("gelu");
+  result.conditions.gpu = pace::GpuConditions{.readings = 9, .lowest_clock = 1935, .highest_clock = 1980};
+  CHECK_THAT(table_of({result}), ContainsSubstring(" in 1.00 s; the GPU's clock floats, 1935 to 1980 MHz)"));
+  result.conditions.gpu->lowest_clock = 1980;
+  CHECK_THAT(table_of({result}), ContainsSubstring(" in 1.00 s; the GPU's clock stays at 1980 MHz)"));
+  // A driver that does not tell.
+  result.conditions.gpu = pace::GpuConditions{};
+  CHECK_THAT(table_of({result}), ContainsSubstring(" in 1.00 s)"));
+}
+
 TEST_CASE("without blocks each candidate has a line, and a wrong or open one is explained below it") {
   auto result = sample::comparison("layer_norm/64x1024");
   result.implementations[1].judgements = {

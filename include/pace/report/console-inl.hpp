@@ -255,7 +255,17 @@ PACE_INLINE std::string ConsoleSink::effort(const Result& result) {
                                                                    : "(nothing was timed)";
   return '(' + std::to_string(result.rounds) + (result.rounds == 1 ? " round of " : " rounds of ") +
          std::to_string(result.iterations) + (result.iterations == 1 ? " iteration in " : " iterations in ") +
-         format_time(result.elapsed) + ')';
+         format_time(result.elapsed) + gpu_clock(result) + ')';
+}
+
+PACE_INLINE std::string ConsoleSink::gpu_clock(const Result& result) {
+  const auto& gpu = result.conditions.gpu;
+  if (!gpu || gpu->highest_clock <= 0) return "";
+  const auto megahertz = [](double clock) { return format_fixed(clock, 0); };
+  return gpu->lowest_clock < gpu->highest_clock
+             ? "; the GPU's clock floats, " + megahertz(gpu->lowest_clock) + " to " + megahertz(gpu->highest_clock) +
+                   " MHz"
+             : "; the GPU's clock stays at " + megahertz(gpu->highest_clock) + " MHz";
 }
 
 PACE_INLINE std::string ConsoleSink::modes(const ImplementationResult& each) {

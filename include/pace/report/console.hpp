@@ -100,6 +100,8 @@ class ConsoleSink final : public Sink {
 
   /// How much was measured, which explains intervals that are too wide.
   [[nodiscard]] static std::string effort(const Result& result);
+  /// Whether the GPU's clock changed, and its range.
+  [[nodiscard]] static std::string gpu_clock(const Result& result);
 
   /// "cold 8.1 us 1.20x [1.18x, 1.21x], hot ...": the timing modes of a GPU. The row shows the gate's.
   [[nodiscard]] static std::string modes(const ImplementationResult& each);
