@@ -23,6 +23,8 @@ for package in "$libtorch_home"/venv/lib/python3*/site-packages/*; do
 done
 git ls-files -z | xargs -0 cp --parents -t "$sources" || { echo "pip_test: the sources cannot be copied" >&2; exit 1; }
 "$environment/bin/pip" install --quiet --disable-pip-version-check pytest pandas || exit 1
+# Some compilers link their libstdc++ statically unless asked for torch's.
+export LDFLAGS=-static-libstdc++
 CMAKE_BUILD_PARALLEL_LEVEL=${JOBS:-$(nproc)} "$environment/bin/pip" install --quiet --disable-pip-version-check "$sources" || exit 1
 
 status=0
