@@ -21,6 +21,7 @@
 namespace at {
 // Declared in <ATen/Parallel.h>, which takes a second to include.
 TORCH_API int get_num_threads();
+TORCH_API void set_num_threads(int);
 }  // namespace at
 
 namespace pace::detail {
@@ -46,7 +47,8 @@ namespace pace::detail {
 }
 
 /// Call it first in a process that `parent` forked. The process then ends with its parent, handles no signals, silences
-/// the streams `silenced`, and reports nothing to a supervisor.
+/// the streams `silenced`, and reports nothing to a supervisor. LibTorch's pool of threads, which did not come along,
+/// is made anew.
 inline void begin_forked_process(pid_t parent, std::initializer_list<int> silenced) {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);
@@ -60,6 +62,8 @@ inline void begin_forked_process(pid_t parent, std::initializer_list<int> silenc
   static Activity unwatched;
   activity() = &unwatched;
   run_context().recollection = nullptr;
+  // If two threads did it at once, such as those of autograd for two GPUs, LibTorch 2.11 would abort.
+  at::set_num_threads(at::get_num_threads());
 }
 
 }  // namespace pace::detail
