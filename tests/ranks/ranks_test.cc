@@ -60,20 +60,6 @@ pace::Options short_options() {
   return options;
 }
 
-/// Time passes with each look, so that a rank that hangs is found after a number of looks.
-template <class Number>
-Patience impatient(Number* looks) {
-  Patience patience;
-  patience.silence = 100 * s;
-  patience.after_problem = 10 * s;
-  patience.now = [looks] { return static_cast<double>(*looks) * s; };
-  patience.pause = [looks, pause = Patience().pause] {
-    pause();
-    ++*looks;
-  };
-  return patience;
-}
-
 /// Memory that all processes of a test share.
 template <class T>
 class Shared {
@@ -87,6 +73,32 @@ class Shared {
 
  private:
   T* memory_;
+};
+
+/// Time passes with each look, so that a rank that hangs is found after a number of looks: 0.2 s of 5 ms. It begins
+/// once `ranks` of them are `there`, however long a busy machine takes until then.
+class Impatient {
+ public:
+  explicit Impatient(int ranks) : ranks_(ranks) {}
+  /// A rank calls it where it hangs, throws or waits for one that does.
+  void arrive() { ++*there_; }
+  /// Looks since then.
+  [[nodiscard]] int looks() const { return *looks_; }
+  [[nodiscard]] Patience patience() {
+    Patience patience;
+    patience.silence = 100 * s;
+    patience.after_problem = 10 * s;
+    patience.now = [this] { return looks() * 0.2 * s; };
+    patience.pause = [this, pause = Patience().pause] {
+      pause();
+      if (*there_ >= ranks_) ++*looks_;
+    };
+    return patience;
+  }
+
+ private:
+  int ranks_;
+  Shared<std::atomic<int>> there_, looks_;
 };
 
 /// Adds up the numbers of all ranks.
@@ -383,21 +395,22 @@ TEST_CASE("a rank that ends its process early is named, whatever its exit code")
 }
 
 TEST_CASE("a rank that hangs is named once the others have waited for it long enough") {
-  int looks = 0;
+  Impatient impatient(3);
   const std::string message = message_of(
       3,
       [&](Rank& rank) {
+        impatient.arrive();
         if (rank.number() == 1)
           while (true) ::pause();
         rank.barrier();
       },
-      impatient(&looks));
+      impatient.patience());
   CHECK(message == "rank 1 did not return within 100 s");
-  CHECK(looks > 100);
+  CHECK(impatient.looks() >= 500);
 }
 
 TEST_CASE("a rank that hangs in a call is named with the call") {
-  int looks = 0;
+  Impatient impatient(2);
   Shared<Sum> sum;
   const std::string message = message_of(
       2,
@@ -407,18 +420,19 @@ TEST_CASE("a rank that hangs in a call is named with the call") {
             .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
             .candidate("other",
                        [&](const at::Tensor& x) {
+                         impatient.arrive();
                          if (rank.number() == 0)
                            while (true) ::pause();
                          return x;
                        })
             .run(clock);
       },
-      impatient(&looks));
+      impatient.patience());
   CHECK(message == "rank 0 did not return within 100 s in a call of 'other'");
 }
 
 TEST_CASE("if a rank throws where others wait for it, they are not waited for as long") {
-  int looks = 0;
+  Impatient impatient(2);
   Shared<Sum> sum;
   const std::string message = message_of(
       2,
@@ -428,21 +442,22 @@ TEST_CASE("if a rank throws where others wait for it, they are not waited for as
             .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
             .candidate("other",
                        [&](const at::Tensor& x) {
+                         impatient.arrive();
                          if (rank.number() == 1) throw std::runtime_error("no such kernel");
                          return at::full({1}, sum->all(rank, x.item<double>()), at::kDouble);
                        })
             .run(clock);
       },
-      impatient(&looks));
+      impatient.patience());
   CHECK_THAT(message, StartsWith("rank 1: no such kernel; then no rank went on within 10.0 s"));
-  CHECK(looks < 100);
+  CHECK(impatient.looks() < 500);
 }
 
 TEST_CASE("a throw on rank 0 within the rounds is the reason, if others wait for it") {
   // The second call is one alone on all ranks; the 21st is within a sample.
   const int calls_before = GENERATE(1, 20);
   CAPTURE(calls_before);
-  int looks = 0;
+  Impatient impatient(1);
   Shared<Sum> sum;
   const std::string message = message_of(
       2,
@@ -454,20 +469,23 @@ TEST_CASE("a throw on rank 0 within the rounds is the reason, if others wait for
             .baseline("one", all_reduce(rank, *sum, clock, 10 * us))
             .candidate("other",
                        [&](const at::Tensor& x) {
-                         if (rank.number() == 0 && ++calls > calls_before) throw std::runtime_error("no such kernel");
+                         if (rank.number() == 0 && ++calls > calls_before) {
+                           impatient.arrive();
+                           throw std::runtime_error("no such kernel");
+                         }
                          clock.advance(10 * us);
                          return at::full({1}, sum->all(rank, x.item<double>()), at::kDouble);
                        })
             .run(clock);
       },
-      impatient(&looks));
+      impatient.patience());
   CHECK_THAT(message, StartsWith("rank 0: no such kernel; then no rank went on within 10.0 s"));
 }
 
 TEST_CASE("a candidate that threw before the rounds leaves the patience as it was") {
   const int throws = GENERATE(0, 1);
   CAPTURE(throws);
-  Shared<std::atomic<int>> looks;
+  Impatient impatient(1);
   const auto results = pace::ranks::run(
       2,
       [&](Rank& rank) {
@@ -478,9 +496,11 @@ TEST_CASE("a candidate that threw before the rounds leaves the patience as it wa
             .baseline("one",
                       [&](const at::Tensor& x) {
                         clock.advance(10 * us);
-                        // A long call, once all ranks have been checked.
-                        if (++calls == 2)
-                          for (const int begin = *looks; *looks < begin + 30;) Patience().pause();
+                        // A long call, once all ranks have been checked: of 20 s.
+                        if (++calls == 2) {
+                          impatient.arrive();
+                          while (impatient.looks() < 100) Patience().pause();
+                        }
                         return x.clone();
                       })
             .candidate("other",
@@ -495,7 +515,7 @@ TEST_CASE("a candidate that threw before the rounds leaves the patience as it wa
                        })
             .run(clock);
       },
-      impatient(&*looks));
+      impatient.patience());
   CHECK(results.at(0)["last"].outcome == Outcome::threw);
   CHECK(results.at(0)["one"].outcome == Outcome::measured);
 }
@@ -585,16 +605,17 @@ TEST_CASE("options and expectations that ranks cannot follow are refused by name
 }
 
 TEST_CASE("the runner's time for a call is the ranks', too") {
-  int looks = 0;
+  Impatient impatient(2);
   pace::run_context().call_timeout = 20 * s;
   const std::string message = message_of(
       2,
       [&](Rank& rank) {
+        impatient.arrive();
         if (rank.number() == 1)
           while (true) ::pause();
         rank.barrier();
       },
-      impatient(&looks));
+      impatient.patience());
   pace::run_context().call_timeout.reset();
   CHECK(message == "rank 1 did not return within 20.0 s");
 }
