@@ -246,6 +246,87 @@ TEST_CASE("what was counted stays in the row of an implementation that throws in
   CHECK(result["fails"].counts == result["eager"].counts);
 }
 
+/// A clock that counts ten cycles for each call, and more in every later count of `noisy`; no page faults.
+class CountingClock final : public pace::test::FakeClock {
+ public:
+  [[nodiscard]] std::vector<pace::timing::EventCount> count_events(const std::vector<std::string>& names,
+                                                                   pace::FunctionRef<void()> work) override {
+    events = 0;
+    work();
+    std::vector<pace::timing::EventCount> counts;
+    for (const auto& name : names)
+      counts.push_back(name == "cycles" ? pace::timing::EventCount{.events = events}
+                                        : pace::timing::EventCount{.missing = "no " + name + " here"});
+    return counts;
+  }
+  std::int64_t events = 0;
+};
+
+TEST_CASE("events are counted after the rounds, per call, and held against the baseline's") {
+  CountingClock clock;
+  const auto costing = [&](std::int64_t events) {
+    return [&clock, events](const at::Tensor& x) {
+      clock.advance(pace::Nanoseconds(100));
+      clock.events += events;
+      return x.mul(2);
+    };
+  };
+  auto options = few_rounds();
+  options.counters = {"page_faults"};
+  const auto result = pace::compare("counted", at::ones({4}))
+                          .options(options)
+                          .baseline("a", costing(10))
+                          .candidate("b", costing(15))
+                          .expect(pace::CounterAtMost("cycles", 1.4))
+                          .run(clock);
+  const auto& a = result["a"].counters;
+  const auto& b = result["b"].counters;
+  REQUIRE(a.size() == 2);
+  REQUIRE(b.size() == 2);
+  CHECK(a[0].name == "page_faults");
+  CHECK(a[0].missing == "no page_faults here");
+  CHECK(a[1].name == "cycles");
+  CHECK(a[1].low == 10);
+  CHECK(b[1].high == 15);
+  CHECK_FALSE(a[1].ratio_low);
+  CHECK(b[1].ratio_low == 1.5);
+  CHECK(result["b"].judgements.at(0).verdict == Verdict::failed);
+}
+
+TEST_CASE("a call that throws when its events are counted keeps its times, with the fault") {
+  bool counts = false;
+  class Watching final : public pace::test::FakeClock {
+   public:
+    explicit Watching(bool& counts) : counts_(counts) {}
+    [[nodiscard]] std::vector<pace::timing::EventCount> count_events(const std::vector<std::string>& names,
+                                                                     pace::FunctionRef<void()> work) override {
+      counts_ = true;
+      work();
+      counts_ = false;
+      return {names.size(), pace::timing::EventCount{.events = 1}};
+    }
+
+   private:
+    bool& counts_;
+  } watching(counts);
+  auto options = few_rounds();
+  options.counters = {"cycles"};
+  const auto result = pace::compare("counted", at::ones({4}))
+                          .options(options)
+                          .baseline("a", taking(watching, [](const at::Tensor& x) { return x.mul(2); }))
+                          .candidate("b", taking(watching,
+                                                 [&](const at::Tensor& x) {
+                                                   if (counts) throw std::runtime_error("not while counting");
+                                                   return x.mul(2);
+                                                 }))
+                          .run(watching);
+  CHECK(result["a"].outcome == pace::Outcome::measured);
+  CHECK(result["b"].outcome == pace::Outcome::threw);
+  CHECK_THAT(result["b"].message, ContainsSubstring("after the rounds, when its events were counted: ") &&
+                                      ContainsSubstring("not while counting"));
+  CHECK(result["b"].time.has_value());
+}
+
 TEST_CASE("a count that is expected of no implementation is an error") {
   const auto nothing = [] {};
   CHECK_THROWS_MATCHES(
