@@ -137,6 +137,13 @@ TEST_CASE("strings are written in the quotes that Python picks") {
   CHECK(to_text(Value("a\\\n\t\r\x01")) == R"('a\\\n\t\r\x01')");
 }
 
+TEST_CASE("a string that spells a dtype is written in double quotes, since it is a dtype in single ones") {
+  CHECK(argument("'f16'") == Value(DType::f16));
+  CHECK(argument("\"f16\"") == Value("f16"));
+  CHECK(to_text(Value("f16")) == "\"f16\"");
+  CHECK(to_text(Value("f161")) == "'f161'");
+}
+
 namespace {
 
 // Values of every form; no NaN, which is unequal to itself.
@@ -214,7 +221,7 @@ class RandomValues {
   std::string text() {
     std::string out;
     for (std::uint32_t i = below(10); i > 0; --i) out += static_cast<char>(below(2) == 0 ? 32 + below(96) : below(128));
-    return dtype_from_abbreviation(out) ? out + "_" : out;
+    return below(16) == 0 ? std::string(abbreviation(static_cast<DType>(below(dtype_count)))) : out;
   }
   std::uint32_t below(std::uint32_t bound) { return random_() % bound; }
 

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "pace/corpus/dtype.hpp"
 #include "pace/corpus/python_repr.hpp"
 #include "pace/corpus/value.hpp"
 
@@ -68,6 +69,15 @@ inline void append_device(std::string& out, const Device& device) {
   out += ')';
 }
 
+/// Appends the string in quotes, as repr() does. An abbreviation of a dtype gets double quotes: in single ones it would
+/// be read as the dtype.
+inline void append_string(std::string& out, const std::string& text) {
+  if (dtype_from_abbreviation(text))
+    out += '"' + text + '"';
+  else
+    append_repr(out, std::string_view(text));
+}
+
 /// Appends `value` as it is written without a spelling of its own.
 inline void append_canonical(std::string& out, const Value& value) {
   const auto child = [&out](const Value& item) { append_value(out, item); };
@@ -83,7 +93,7 @@ inline void append_canonical(std::string& out, const Value& value) {
     } else if constexpr (std::is_same_v<T, BigInt>) {
       out += v.digits;
     } else if constexpr (std::is_same_v<T, std::string>) {
-      append_repr(out, std::string_view(v));
+      append_string(out, v);
     } else if constexpr (std::is_same_v<T, TensorSpec>) {
       append_tensor(out, v);
     } else if constexpr (std::is_same_v<T, DType>) {
