@@ -69,6 +69,34 @@ TEST_CASE("formulas are arithmetic of sizes, with tensors by name and by positio
   }
 }
 
+TEST_CASE("formulas of whole numbers are exact up to the ends of 64 bits") {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  const loaders::Scope scope{.numbers = {{"most", loaders::Number::of(most)}, {"least", loaders::Number::of(least)}}};
+  const std::map<std::string, std::int64_t> expected = {
+      {"2 % least", least + 2},
+      {"-most % least", -most},
+      {"least % 3", 1},
+      {"least // 2", least / 2},
+      {"ceil_div(least, 2)", least / 2},
+      {"ceil_div(1, least)", 0},
+      {"round_up(least, most)", -most},
+      {"most / -1", -most},
+      {"min(most, most - 1)", most - 1},
+      {"max(most - 1, most)", most},
+      {"max(most, most - 1)", most},
+  };
+  for (const auto& [formula, value] : expected) {
+    CAPTURE(formula);
+    CHECK(value_of(formula, scope) == value);
+  }
+  for (const char* const formula : {"-least", "least / -1", "least // -1", "ceil_div(least, -1)", "round_up(most, 2)",
+                                    "most + 1", "least - 1", "most * most"}) {
+    CAPTURE(formula);
+    CHECK_THROWS_WITH(value_of(formula, scope), ContainsSubstring("expected less than 2^63"));
+  }
+}
+
 TEST_CASE("formulas without a result say why") {
   const loaders::Scope scope{.numbers = {{"n", loaders::Number::of(std::int64_t{0})}}, .tensors = {{"x", {{4}, {1}}}}};
   const std::map<std::string, std::string> expected = {

@@ -38,6 +38,9 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (text.size() <= 490) {
     const auto same = value_of("(" + text + ")", scope);
     fuzz::require(same && same->text() == value->text(), "brackets do not change a value", text);
+    scope.numbers["value"] = *value;
+    const auto next = value_of("value + 1", scope), greatest = value_of("max(value, value + 1)", scope);
+    fuzz::require(!next || greatest->text() == next->text(), "a value is less than the next", text);
   }
   try {
     const auto whole = Formula(text).whole(scope);

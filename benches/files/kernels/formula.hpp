@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <string>
 #include <string_view>
@@ -215,43 +214,46 @@ class Formula {
     return power;
   }
 
+  /// Holds every result of two whole numbers of 64 bits.
+  __extension__ typedef __int128 Wide;
+
   /// Division that rounds down, as Python's.
-  [[nodiscard]] static std::int64_t floor_div(std::int64_t left, std::int64_t right) {
-    const std::int64_t quotient = left / right;
+  [[nodiscard]] static Wide floor_div(Wide left, Wide right) {
+    const Wide quotient = left / right;
     return left % right != 0 && (left < 0) != (right < 0) ? quotient - 1 : quotient;
   }
 
   [[nodiscard]] static Number combined(const std::string& name, const Number& left, const Number& right) {
     const bool whole = left.is_whole && right.is_whole;
-    const auto overflow = [&]() -> Number {
-      throw Error(left.text() + ' ' + name + ' ' + right.text() + ": expected less than 2^63");
-    };
-    if (name == "min") return left.real <= right.real ? left : right;
-    if (name == "max") return left.real >= right.real ? left : right;
-    std::int64_t result = 0;
-    if (name == "+" || name == "-" || name == "*") {
-      if (!whole)
-        return Number::of(name == "+"   ? left.real + right.real
-                          : name == "-" ? left.real - right.real
-                                        : left.real * right.real);
-      const bool too_large = name == "+"   ? __builtin_add_overflow(left.whole, right.whole, &result)
-                             : name == "-" ? __builtin_sub_overflow(left.whole, right.whole, &result)
-                                           : __builtin_mul_overflow(left.whole, right.whole, &result);
-      return too_large ? overflow() : Number::of(result);
+    if (name == "min" || name == "max") {
+      const bool is_left_less = whole ? left.whole <= right.whole : left.real <= right.real;
+      return is_left_less == (name == "min") ? left : right;
     }
-    if (right.real == 0) throw Error(left.text() + ' ' + name + " 0: a division by zero");
-    if (name == "/") {
-      if (whole && right.whole != -1 && left.whole % right.whole == 0) return Number::of(left.whole / right.whole);
-      return Number::of(left.real / right.real);
-    }
-    if (!whole) throw Error(name + ": expected whole numbers, found " + left.text() + " and " + right.text());
-    if (left.whole == std::numeric_limits<std::int64_t>::min()) return overflow();
-    if (name == "//") return Number::of(floor_div(left.whole, right.whole));
-    if (name == "%") return Number::of(left.whole - floor_div(left.whole, right.whole) * right.whole);
+    const bool is_division = name != "+" && name != "-" && name != "*";
+    if (is_division && right.real == 0) throw Error(left.text() + ' ' + name + " 0: a division by zero");
+    if (!whole) return combined_reals(name, left, right);
+    const Wide a = left.whole, b = right.whole;
+    if (name == "/" && a % b != 0) return Number::of(left.real / right.real);
     // ceil_div, and round_up, which is a multiple.
-    const std::int64_t parts = -floor_div(-left.whole, right.whole);
-    if (name == "ceil_div") return Number::of(parts);
-    return __builtin_mul_overflow(parts, right.whole, &result) ? overflow() : Number::of(result);
+    const Wide parts = is_division ? -floor_div(-a, b) : 0;
+    const Wide result = name == "+"          ? a + b
+                        : name == "-"        ? a - b
+                        : name == "*"        ? a * b
+                        : name == "/"        ? a / b
+                        : name == "//"       ? floor_div(a, b)
+                        : name == "%"        ? a - floor_div(a, b) * b
+                        : name == "ceil_div" ? parts
+                                             : parts * b;
+    const auto narrow = static_cast<std::int64_t>(result);
+    if (narrow != result) throw Error(left.text() + ' ' + name + ' ' + right.text() + ": expected less than 2^63");
+    return Number::of(narrow);
+  }
+  [[nodiscard]] static Number combined_reals(const std::string& name, const Number& left, const Number& right) {
+    if (name == "+") return Number::of(left.real + right.real);
+    if (name == "-") return Number::of(left.real - right.real);
+    if (name == "*") return Number::of(left.real * right.real);
+    if (name == "/") return Number::of(left.real / right.real);
+    throw Error(name + ": expected whole numbers, found " + left.text() + " and " + right.text());
   }
 
   std::string text_;
