@@ -96,7 +96,7 @@ TEST_CASE("without options the targets keep what they hold") {
 
 TEST_CASE("values behind the name, behind an equals sign, behind a colon, behind a letter") {
   for (const Words& words : {Words{"--budget", "2"}, Words{"--budget=2"}, Words{"--budget:2"}, Words{"-b", "2"},
-                             Words{"-b2"}, Words{"-b=2"}}) {
+                             Words{"-b2"}, Words{"-b=2"}, Words{"-fb2"}, Words{"-fb=2"}, Words{"-fb", "2"}}) {
     CAPTURE(words);
     CHECK(Sample(words).budget == std::chrono::seconds(2));
   }
@@ -136,6 +136,24 @@ TEST_CASE("lists go on until the next option, or have commas; of two the last on
     refuses(words, "--runners: invalid value ''; expected names, none of them twice");
 }
 
+TEST_CASE("a value, and a word behind two hyphens, stays as it is even where it looks like an option") {
+  const args::Grammar keeping{.keeps_rest = true};
+  for (const std::string& word : Words{"--budget:2", "--budget=", "-b=2", "--runners=a", "--profile=", "--"}) {
+    CAPTURE(word);
+    const Sample value({"--csv", word, "--times", "3"}, keeping);
+    CHECK(value.csv == word);
+    CHECK(value.times == 3);
+    CHECK(value.arguments.rest.empty());
+    CHECK(Sample({"--csv=" + word}, keeping).csv == word);
+    CHECK(Sample({"-p", "--", word, "--times", "3"}, keeping).arguments.rest == Words{"--", word, "--times", "3"});
+    CHECK(Sample({"--print-json", "pep", "x", "--", word}, keeping).arguments.rest == Words{"x", "--", word});
+  }
+  // Behind the words of a list it ends these alone.
+  CHECK(Sample({"--runners", "a", "--", "x", "--times:3"}).times == 3);
+  CHECK(Sample({"--runners", "a", "--", "x", "--times:3"}).files == Words{"x"});
+  CHECK(Sample({"--print-json", "pep", "--", "--times:3"}).times == 3);
+}
+
 TEST_CASE("words of one option, each read by itself, add up") {
   const auto read = [](const Words& words) {
     Words old, rest;
@@ -147,6 +165,8 @@ TEST_CASE("words of one option, each read by itself, add up") {
   };
   CHECK(read({"--old", "a", "b,c", "--old=d", "e"}) == Words{"a", "b,c", "d", "e"});
   CHECK(read({"x", "--old"}) == Words{"x"});
+  for (const Words& words : {Words{"--old", ""}, Words{"--old="}, Words{"--old", "a", "-1", ""}})
+    CHECK_THROWS_MATCHES(read(words), pace::InputError, Message("--old: invalid value ''; expected a file name"));
 }
 
 TEST_CASE("an option that is read once") {
@@ -173,7 +193,10 @@ TEST_CASE("an error names the option, the value and the expected one") {
   refuses({"--times", "3", "--csv"}, "--csv: expected a value after it: a file name");
   refuses({"--isolation", "perhaps"}, "--isolation: invalid value 'perhaps'; expected on or off");
   refuses({"--limit", "nan"}, "--limit: invalid value 'nan'; expected a number from 0.001 to 1000000, such as 1.05");
-  refuses({"--profile=yes"}, "--profile: takes no value, found 'yes'");
+  for (const Words& words : {Words{"--profile=yes"}, Words{"--profile:yes"}, Words{"-p=yes"}, Words{"-fp=yes"}})
+    refuses(words, "--profile: takes no value, found 'yes'");
+  for (const Words& words : {Words{"--profile="}, Words{"--profile:"}, Words{"-p="}, Words{"--profile=", "x"}})
+    refuses(words, "--profile: takes no value, found ''");
   refuses({"--bugdet", "1"}, "unknown option --bugdet; did you mean --budget?");
   refuses({"--BUDGET", "1"}, "unknown option --BUDGET; did you mean --budget?");
   refuses({"--Isol=on"}, "unknown option --Isol; did you mean --isolation?");

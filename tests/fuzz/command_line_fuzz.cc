@@ -106,13 +106,23 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     fuzz::require(first == second, "a command line that was written has the same effect", shown);
   }
   Program keeping;
-  if (const auto arguments = read(keeping, words, {.keeps_rest = true}))
+  if (const auto arguments = read(keeping, words, {.keeps_rest = true})) {
+    auto word = words.begin();
     for (const auto& left : arguments->rest) {
       // Of flags in one word, such as -fx, CLI11 leaves the unknown ones: -x.
-      const auto has_it = [&](const std::string& word) {
-        return word == left || (word.starts_with("-f") && left.size() > 1 && word.ends_with(left.substr(1)));
-      };
-      fuzz::require(std::ranges::any_of(words, has_it), "a left word is one of the command line", left);
+      word = std::find_if(word, words.end(), [&](const std::string& each) {
+        return each == left || (each.starts_with("-f") && left.size() > 1 && each.ends_with(left.substr(1)));
+      });
+      fuzz::require(word != words.end(), "the words that are left are ones of the command line, in its order", left);
+      ++word;
     }
+    for (const auto& [name, values] : arguments->values)
+      for (const auto& value : values) {
+        const auto has_it = [&](const std::string& each) { return each.ends_with(value); };
+        // The words of a list are joined.
+        fuzz::require(name == "--names" || value == "implied" || std::ranges::any_of(words, has_it),
+                      "a value stands at the end of a word", value);
+      }
+  }
   return 0;
 }

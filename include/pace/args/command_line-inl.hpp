@@ -6,14 +6,13 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
-#include <cctype>
 #include <cstddef>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "pace/args/spellings.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/os/bazel.hpp"
@@ -23,35 +22,9 @@ namespace pace::args {
 
 namespace detail {
 
-inline std::vector<std::string> split(const std::string& text, char at) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(at, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 /// Returns the names of an option for a message, such as `--benchmark-kernels (-k)`.
 inline std::string shown(const Option& option) {
   return option.names().size() == 1 ? option.name() : option.name() + " (" + option.names().front() + ')';
-}
-
-/// Returns the name and the spellings that are accepted for it.
-inline std::set<std::string> variants(const std::string& name, bool camel_case) {
-  std::set<std::string> all{name};
-  if (!name.starts_with("--")) return all;
-  std::string underscores = name, camel = "--";
-  std::replace(underscores.begin() + 2, underscores.end(), '-', '_');
-  bool upper = false;
-  for (const char letter : name.substr(2)) {
-    if (letter != '-') camel += upper ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
-    upper = letter == '-';
-  }
-  all.insert(underscores);
-  if (camel_case) all.insert(camel);
-  return all;
 }
 
 /// Returns the column in which the meanings of options begin, in lines of so many columns.
@@ -64,19 +37,6 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_option_name(const CLI::Option* option, bool) const override { return option->get_option_text(); }
   std::string make_option_opts(const CLI::Option*) const override { return ""; }
 };
-
-/// Returns `text` in lines of at most `width` columns, broken at blanks.
-inline std::string wrapped(const std::string& text, std::size_t width) {
-  std::string lines;
-  std::size_t column = 0;
-  for (const auto& word : split(text, ' ')) {
-    if (column > 0 && column + 1 + word.size() > width) lines += '\n', column = 0;
-    if (column > 0) lines += ' ', ++column;
-    lines += word;
-    column += word.size();
-  }
-  return lines;
-}
 
 /// The most words of one option. Beyond CLI11's own limit it would read values in brackets as lists.
 inline constexpr int most_words = 10'000;
@@ -130,13 +90,19 @@ struct Described {
     options.emplace_back(&option, theirs);
   }
 
-  /// The list of that name; null if there is none.
-  [[nodiscard]] const Option* find_list(const std::string& name) const {
-    const auto found = std::ranges::find_if(
-        options, [&](const auto& each) { return each.first->arity() == Arity::list && each.second->check_name(name); });
+  /// The option of that name; null if there is none.
+  [[nodiscard]] const Option* find(const std::string& name) const {
+    const auto found = std::ranges::find_if(options, [&](const auto& each) { return each.second->check_name(name); });
     return found == options.end() ? nullptr : found->first;
   }
-  [[nodiscard]] CLI::Option* find(const std::string& name) { return app.get_option_no_throw(name); }
+  /// Whether CLI11 reads the word as an option, known or not, where it reads options.
+  [[nodiscard]] bool is_option(const std::string& word) const {
+    std::string name, rest;
+    if (CLI::detail::split_long(word, name, rest)) return true;
+    if (!CLI::detail::split_short(word, name, rest)) return false;
+    const bool is_number = name[0] >= '0' && name[0] <= '9';
+    return !is_number || find('-' + name) != nullptr;
+  }
 };
 
 [[noreturn]] inline void refuse_value(const Option& option, const std::string& name, const std::string& text) {
@@ -147,34 +113,89 @@ inline void read_value(const Option& option, const std::string& name, const std:
   if (!option.value().read(text)) refuse_value(option, name, text);
 }
 
-/// Returns the words in the forms that CLI11 reads: an empty value behind `=` becomes a word of its own; a short
-/// option's value may stand behind `=`, and a long one's behind `:`, as in Catch2's options. Throws InputError for an
-/// empty word of a list, which CLI11 does not tell from a list without words.
-inline std::vector<std::string> words_for_cli11(const std::vector<std::string>& words, Described& described) {
-  std::vector<std::string> all;
-  const Option* list = nullptr;
-  for (const auto& word : words) {
-    if (word.empty() && list != nullptr) refuse_value(*list, list->name(), word);
-    if (word.size() > 1 && word.starts_with('-')) list = described.find_list(word);
-    const bool is_long = word.starts_with("--");
-    const std::size_t sign = is_long                 ? word.find_first_of("=:")
-                             : word.starts_with('-') ? word.find('=')
-                                                     : std::string::npos;
-    if (sign == std::string::npos || (!is_long && sign != 2) || described.find(word.substr(0, sign)) == nullptr) {
-      all.push_back(word);
-    } else if (is_long && sign + 1 < word.size()) {
-      all.push_back(word.substr(0, sign) + '=' + word.substr(sign + 1));
-      // A list with `=` ends here; CLI11 reads `--` as its end.
-      if (described.find_list(word.substr(0, sign)) != nullptr) all.emplace_back("--");
+/// Brings words into the forms that CLI11 reads: an empty value behind `=` becomes a word of its own; a short option's
+/// value may stand behind `=`, and a long one's behind `:`, as in Catch2's options. Follows CLI11 from word to word, as
+/// the value of an option, or a word behind `--`, stays as it is even where it looks like an option.
+class WordsForCli11 {
+ public:
+  explicit WordsForCli11(const Described& described) : described_(described) {}
+
+  /// Returns the words in these forms, without those that are refused: an empty word of a list, which CLI11 does not
+  /// tell from a list without words, and the value of a flag.
+  [[nodiscard]] std::vector<std::string> read(const std::vector<std::string>& words) {
+    for (const auto& word : words) {
+      try {
+        add(word);
+      } catch (const InputError& error) {
+        if (!refused_) refused_ = error;
+      }
+    }
+    return std::move(words_);
+  }
+  /// Throws InputError for the first word that was refused.
+  void require_all() const {
+    if (refused_) throw InputError(*refused_);
+  }
+
+ private:
+  void add(const std::string& word) {
+    const Arity arity = taking_ == nullptr ? Arity::none : taking_->arity();
+    if (is_behind_end_ || arity == Arity::one) {
+      keep(word, nullptr);
+    } else if (word == "--") {
+      // Ends the words of one option, or else all options.
+      is_behind_end_ = taking_ == nullptr;
+      keep(word, nullptr);
+    } else if (described_.is_option(word)) {
+      add_option(word);
     } else {
-      const auto* const of_list = described.find_list(word.substr(0, sign));
-      if (of_list != nullptr && sign + 1 == word.size()) refuse_value(*of_list, of_list->name(), "");
-      all.push_back(word.substr(0, sign));
-      all.push_back(word.substr(sign + 1));
+      if (word.empty() && (arity == Arity::list || arity == Arity::words)) refuse_value(*taking_, taking_->name(), "");
+      keep(word, arity == Arity::optional && has_word_ ? nullptr : taking_);
+      has_word_ = true;
     }
   }
-  return all;
-}
+
+  /// `taking` is the option that takes the next word or more; null: none does.
+  void keep(std::string word, const Option* taking) {
+    words_.push_back(std::move(word));
+    taking_ = taking;
+    has_word_ = false;
+  }
+
+  void add_option(const std::string& word) {
+    const bool is_long = word.starts_with("--");
+    const std::size_t end = is_long ? std::min(word.find_first_of("=:"), word.size()) : 2;
+    const std::string name = word.substr(0, end);
+    const Option* const option = described_.find(name);
+    if (option == nullptr) return keep(word, nullptr);
+    const Arity arity = option->arity();
+    const bool has_sign = end < word.size() && (is_long || word[end] == '=');
+    const std::string value = word.substr(has_sign ? end + 1 : end);
+    const Option* const taking = arity == Arity::none ? nullptr : option;
+    if (!has_sign && value.empty()) {
+      keep(name, taking);
+    } else if (arity == Arity::none && !has_sign) {
+      // Several flags in one word, such as -fx.
+      keep(name, nullptr);
+      add('-' + value);
+    } else if (arity == Arity::none && option->refusal().empty()) {
+      throw InputError({}, option->name() + ": takes no value, found '" + value + "'");
+    } else if (value.empty()) {
+      keep(name, taking);
+      if (taking != nullptr) add(value);
+    } else {
+      keep(name + (is_long ? "=" : "") + value, arity == Arity::words || arity == Arity::list ? option : nullptr);
+      // A list with `=` ends here; CLI11 reads `--` as its end.
+      if (arity == Arity::list && has_sign) keep("--", nullptr);
+    }
+  }
+
+  const Described& described_;
+  std::vector<std::string> words_;
+  std::optional<InputError> refused_;
+  const Option* taking_ = nullptr;
+  bool has_word_ = false, is_behind_end_ = false;
+};
 
 /// Returns the texts for `read` from the words that CLI11 found for an option.
 inline std::vector<std::string> values_of(const Option& option, const std::vector<std::string>& results) {
@@ -217,23 +238,22 @@ inline void refuse_relations(const Groups& groups, const Arguments& arguments) {
     }
 }
 
-inline std::string in_small_letters(std::string text) {
-  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
-  return text;
-}
-
-/// The number of letters to insert, remove or replace (Levenshtein's distance).
-inline std::size_t distance(const std::string& one, const std::string& other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < other.size(); ++j) {
-      const std::size_t replaced = diagonal + (one[i] == other[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, replaced}));
+/// Puts the words that no option takes where the grammar wants them. Throws InputError if it wants none.
+inline void leave(const std::vector<std::string>& words, const Groups& groups, const Grammar& grammar,
+                  Arguments& arguments) {
+  for (const auto& word : words) {
+    if (grammar.keeps_rest) {
+      arguments.rest.push_back(word);
+    } else if (word.size() > 1 && word.starts_with('-')) {
+      const std::string name = word.substr(0, word.find('=')), like = nearest(groups, name);
+      const std::string all = grammar.has_help ? "; --help lists all options" : "";
+      throw InputError({}, "unknown option " + name + (like.empty() ? all : "; did you mean " + like + '?'));
+    } else if (grammar.words == nullptr) {
+      throw InputError({}, "unexpected argument '" + word + "'; expected options alone");
+    } else {
+      grammar.words->push_back(word);
     }
   }
-  return row.back();
 }
 
 }  // namespace detail
@@ -271,7 +291,8 @@ PACE_INLINE std::string nearest(const Groups& groups, const std::string& name) {
 
 PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>& words, const Grammar& grammar) {
   detail::Described described(groups, grammar, width_without_terminal);
-  auto reversed = detail::words_for_cli11(words, described);
+  detail::WordsForCli11 for_cli11(described);
+  auto reversed = for_cli11.read(words);
   const std::string last = reversed.empty() ? "" : reversed.back();
   std::reverse(reversed.begin(), reversed.end());
   try {
@@ -287,25 +308,14 @@ PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>
     arguments.help = true;
     return arguments;
   }
+  for_cli11.require_all();
   for (const auto* theirs : described.app.parse_order())
     for (const auto& [option, own] : described.options)
       if (own == theirs && !arguments.has(option->name())) arguments.given.push_back(option->name());
   for (const auto& [option, theirs] : described.options)
     if (theirs->count() > 0 && !option->refusal().empty())
       throw InputError({}, option->name() + " is refused: " + option->refusal());
-  for (const auto& word : described.app.remaining()) {
-    if (grammar.keeps_rest) {
-      arguments.rest.push_back(word);
-    } else if (word.size() > 1 && word.starts_with('-')) {
-      const std::string name = word.substr(0, word.find('=')), like = nearest(groups, name);
-      const std::string all = grammar.has_help ? "; --help lists all options" : "";
-      throw InputError({}, "unknown option " + name + (like.empty() ? all : "; did you mean " + like + '?'));
-    } else if (grammar.words == nullptr) {
-      throw InputError({}, "unexpected argument '" + word + "'; expected options alone");
-    } else {
-      grammar.words->push_back(word);
-    }
-  }
+  detail::leave(described.app.remaining(), groups, grammar, arguments);
   for (const auto& [option, theirs] : described.options) {
     const auto& results = theirs->results();
     if (results.empty()) {
@@ -315,8 +325,6 @@ PACE_INLINE Arguments parse(const Groups& groups, const std::vector<std::string>
     }
     auto& values = arguments.values[option->name()];
     if (option->arity() == Arity::none) {
-      for (const auto& text : results)
-        if (!text.empty()) throw InputError({}, option->name() + ": takes no value, found '" + text + "'");
       if (option->value().read) (void)option->value().read("");
       continue;
     }
