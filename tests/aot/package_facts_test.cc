@@ -171,6 +171,8 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[aot]
              ContainsSubstring("inputs[0]: expected an object with `sizes`") && ContainsSubstring("float31"));
   CHECK_THAT(why(R"({"kernels": [], "inputs": [{"sizes": [1], "strides": [1], "dtype": "int8", "device": "no"}]})"),
              ContainsSubstring("inputs[0]: expected an object with `sizes`"));
+  CHECK_THAT(why(R"({"kernels": [], "inputs": [{"sizes": [1.5], "strides": [1], "dtype": "int8", "device": "cpu"}]})"),
+             ContainsSubstring("inputs[0]: expected an object with `sizes`") && ContainsSubstring("1.5"));
   CHECK_THAT(why(with_kernel("7")), EndsWith(": kernels[0]: expected an object, found 7"));
   CHECK_THAT(why(with_kernel(R"({"name": 7, "kind": "cpp"})")), EndsWith("kernels[0].name: expected a text, found 7"));
   CHECK_THAT(why(with_kernel(R"({"name": "a", "kind": "hip"})")),
@@ -183,6 +185,9 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[aot]
              ContainsSubstring("kernels[0].bytes: expected a number of bytes, or null, found -7"));
   CHECK_THAT(field(R"("calls": [])"), EndsWith("kernels[0].calls: expected a number or null, found []"));
   CHECK_THAT(field(R"("calls": -1)"), EndsWith("kernels[0].calls: expected a number of calls, or null, found -1"));
+  for (const std::string calls : {"1.5", "1e+300", "true", "9223372036854775808"})
+    CHECK_THAT(field(R"("calls": )" + calls), EndsWith("kernels[0].calls: expected a number or null, found " + calls));
+  CHECK_THAT(field(R"("bytes": true)"), EndsWith("kernels[0].bytes: expected a number or null, found true"));
   CHECK_THAT(field(R"("arguments": [1])"),
              EndsWith("kernels[0].arguments: expected a list of names, or null, found [1]"));
   for (const std::string bytes : {"[-1]", R"([1,"2"])"})
@@ -202,6 +207,8 @@ TEST_CASE("a broken file is named, with the field and what was expected", "[aot]
              EndsWith("configurations[0].grid: expected three numbers of blocks, found [7,2]"));
   CHECK_THAT(of_configuration("[7, 2, 1]", "[7, 0, 1]"),
              EndsWith("grid: expected three numbers of blocks, found [7,0,1]"));
+  CHECK_THAT(of_configuration("[7, 2, 1]", "[7, 2.5, 1]"),
+             EndsWith("grid: expected three numbers of blocks, found [7,2.5,1]"));
   CHECK_THAT(of_configuration("\"warps\": 4", "\"warps\": 33"), EndsWith("warps: expected 1 to 32 warps, found 33"));
   CHECK_THAT(of_configuration("64", "-1"), EndsWith("shared_bytes: expected a number of bytes, found -1"));
   CHECK_THAT(of_configuration("true", "1"), EndsWith("chosen: expected true or false, found 1"));

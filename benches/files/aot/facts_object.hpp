@@ -1,7 +1,10 @@
 // One JSON object of a file. Messages about its fields tell the expected value and the place.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pace/base/error.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::benches::aot::detail {
 
@@ -26,11 +30,19 @@ class FactsObject {
   template <class T>
   [[nodiscard]] T get(const std::string& field, const char* expected) const {
     const nlohmann::json& value = at(field, expected);
-    try {
-      return value.get<T>();
-    } catch (const nlohmann::json::exception&) {
-      fail(field, expected, value);
-    }
+    const auto read = [&]() -> std::optional<T> {
+      if constexpr (std::same_as<T, std::int64_t>) return whole_number<std::int64_t>(value);
+      if constexpr (std::same_as<T, std::vector<std::int64_t>>) return whole_numbers<std::int64_t>(value);
+      if (std::same_as<T, double> && !value.is_number()) return std::nullopt;
+      try {
+        return value.get<T>();
+      } catch (const nlohmann::json::exception&) {
+        return std::nullopt;
+      }
+    };
+    auto found = read();
+    if (!found) fail(field, expected, value);
+    return std::move(*found);
   }
 
   /// Leaves `to` as it was if the field is null or missing.

@@ -17,6 +17,7 @@
 #include "pace/base/error.hpp"
 #include "pace/corpus/dtype.hpp"
 #include "pace/inputs/scalar_type.hpp"
+#include "pace/os/parse_json.hpp"
 
 namespace pace::benches::aot {
 
@@ -88,10 +89,10 @@ struct TensorMetadata {
   const auto dtype = corpus::dtype_from_torch_name(json.at("dtype").get<std::string>());
   if (!dtype) throw Error("unknown dtype " + json.at("dtype").dump());
   const auto naturals = [&](const char* key) {
-    auto numbers = json.at(key).get<std::vector<std::int64_t>>();
-    if (std::ranges::any_of(numbers, [](auto number) { return number < 0; }))
-      throw Error(std::string(key) + ": expected numbers from 0 on, found " + json.at(key).dump());
-    return numbers;
+    const auto numbers = whole_numbers<std::int64_t>(json.at(key));
+    if (!numbers || std::ranges::any_of(*numbers, [](auto number) { return number < 0; }))
+      throw Error(std::string(key) + ": expected whole numbers from 0 on, found " + json.at(key).dump());
+    return *numbers;
   };
   TensorMetadata tensor{inputs::scalar_type(*dtype), c10::Device(json.at("device").get<std::string>()),
                         naturals("sizes"), naturals("strides"), std::nullopt};

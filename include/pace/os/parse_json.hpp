@@ -1,9 +1,14 @@
-// parse_json: parses JSON from files of any origin, with a limit to its depth.
+// parse_json: parses JSON from files of any origin, with a limit to its depth. whole_number: a number of such a file.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "pace/base/error.hpp"
 #include "pace/os/read_file.hpp"
@@ -42,6 +47,30 @@ template <class Json>
   } catch (const std::exception& error) {
     throw InputError({path}, std::string(error.what()) + "; expected " + expected);
   }
+}
+
+/// Returns the value if it is a whole number that `T` can hold. nlohmann's get() makes another number of a fraction, of
+/// true, and of a number beyond the type's range.
+template <std::integral T, class Json>
+[[nodiscard]] std::optional<T> whole_number(const Json& json) {
+  const auto held = [](auto number) {
+    return std::in_range<T>(number) ? std::optional(static_cast<T>(number)) : std::nullopt;
+  };
+  if (json.is_number_unsigned()) return held(json.template get<std::uint64_t>());
+  return json.is_number_integer() ? held(json.template get<std::int64_t>()) : std::nullopt;
+}
+
+/// The same for a list of whole numbers.
+template <std::integral T, class Json>
+[[nodiscard]] std::optional<std::vector<T>> whole_numbers(const Json& json) {
+  if (!json.is_array()) return std::nullopt;
+  std::vector<T> numbers;
+  for (const auto& each : json) {
+    const auto number = whole_number<T>(each);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  return numbers;
 }
 
 }  // namespace pace

@@ -18,6 +18,7 @@
 
 #include "pace/base/error.hpp"
 #include "pace/base/units.hpp"
+#include "pace/os/parse_json.hpp"
 #include "pace/report/fields.hpp"
 
 namespace pace::report {
@@ -152,12 +153,9 @@ void read_value(const Json& json, T& value) {
     if (!json.is_number() && !json.is_null()) expected("a number", json);
     value = json.is_null() ? std::numeric_limits<T>::quiet_NaN() : json.get<T>();
   } else if constexpr (std::integral<T>) {
-    // A number beyond the type's range would be another number.
-    const bool fits = json.is_number_unsigned()
-                          ? std::in_range<T>(json.get<std::uint64_t>())
-                          : json.is_number_integer() && std::in_range<T>(json.get<std::int64_t>());
-    if (!fits) expected(std::is_unsigned_v<T> ? "a whole number from 0 on" : "a whole number", json);
-    value = json.get<T>();
+    const auto whole = whole_number<T>(json);
+    if (!whole) expected(std::is_unsigned_v<T> ? "a whole number from 0 on" : "a whole number", json);
+    value = *whole;
   } else {
     if (!json.is_string()) expected("a text", json);
     value = json.get<std::string>();
