@@ -179,40 +179,6 @@ TEST_CASE("a ratio of instructions passes up to its limit and fails beyond it, a
         "made it longer, or allow more");
 }
 
-pace::ImplementationResult with_counter(double low, double high) {
-  auto row = rows::measured("fused");
-  row.context.baseline = "eager";
-  row.counters = {{.name = "branch_misses", .low = 10 * low, .high = 10 * high, .ratio_low = low, .ratio_high = high}};
-  return row;
-}
-
-TEST_CASE("events of the CPU are judged by both counts of them") {
-  const auto rule = pace::CounterAtMost("branch_misses", 1.05);
-  CHECK(rule.needs_counter() == "branch_misses");
-  CHECK(rule.describe() == "ratio of branch_misses of at most 1.050x");
-  const auto passed = rule.judge(with_counter(0.5, 1.05));
-  CHECK(passed.verdict == Verdict::passed);
-  CHECK(passed.message ==
-        "'fused' has 0.5000x to 1.050x the branches that the CPU mispredicted of 'eager' in one call (at most 1.050x "
-        "allowed)");
-  CHECK(rule.judge(with_counter(1.06, 1.06)).verdict == Verdict::failed);
-  CHECK(rule.judge(with_counter(1.04, 1.06)).verdict == Verdict::undecided);
-  CHECK(pace::CounterAtMost("cycles", 1).judge(with_counter(1, 1)).verdict == Verdict::invalid);
-}
-
-TEST_CASE("a counter that cannot be read, and a baseline without events, have no verdict") {
-  auto row = with_counter(1, 1);
-  row.counters[0].ratio_low = row.counters[0].ratio_high = std::nullopt;
-  CHECK(pace::CounterAtMost("branch_misses", 2).judge(row).message ==
-        "'fused' has no ratio of branches that the CPU mispredicted\nwhy: the baseline has none");
-  row.counters[0].missing = "no such counter";
-  const auto missing = pace::CounterAtMost("branch_misses", 2).judge(row);
-  CHECK(missing.verdict == Verdict::invalid);
-  CHECK_THAT(missing.message, Catch::Matchers::ContainsSubstring("why: no such counter"));
-  CHECK_THROWS_AS(pace::CounterAtMost("branches taken", 1), pace::Error);
-  CHECK_THROWS_AS(pace::CounterAtMost("branches", 0), pace::Error);
-}
-
 TEST_CASE("counts that do not agree decide only what all of them decide") {
   CHECK(pace::InstructionsAtMost(1.1).judge(with_instructions(0.9, 1.1)).verdict == Verdict::passed);
   CHECK(pace::InstructionsAtMost(0.8).judge(with_instructions(0.9, 1.1)).verdict == Verdict::failed);

@@ -9,7 +9,6 @@
 
 #include "pace/gate/panel.hpp"
 #include "pace/judge/measurement.hpp"
-#include "pace/measure/events.hpp"
 #include "pace/measure/gated_rounds.hpp"
 #include "pace/measure/timing_modes.hpp"
 #include "pace/result/result.hpp"
@@ -69,8 +68,7 @@ class Passes {
     pass.gate = run_rounds({participants.remaining(), parts_of_iteration(prepared_)}, pass.gate.mode);
     if (!pass.gate.ran()) return participants.run_out_of_time(deadline_reason());
     pass.drop(pass.gate.findings);
-    if (pass.again || participants.empty()) return;
-    if (modes == nullptr) return count_events(pass);
+    if (modes == nullptr || pass.again || participants.empty()) return;
 
     const ClockChoice of_gate = modes->selected();
     if (pass.host) pass.host = run_host_rounds(*modes, participants);
@@ -79,24 +77,6 @@ class Passes {
     report_step({.what = "other timing modes"});
     pass.other = time_other_modes(clock_, prepared_, of_gate, pass.host.has_value(), participants);
     if (!participants.device_lost()) measure_overheads(*modes, prepared_, of_gate, pass.gate.mode, pass.other);
-    count_events(pass);
-  }
-
-  /// Reads the counters that the options name. An implementation that throws meanwhile keeps its times, with the fault.
-  void count_events(Measurement& pass) {
-    auto& participants = pass.participants;
-    if (prepared_.options.counters.empty()) return;
-    report_step({.what = "counters"});
-    for (const std::size_t index : participants.remaining()) {
-      if (participants.device_lost()) return;
-      try {
-        pass.counters[index] = pace::detail::count_events(clock_, prepared_, index, pass.gate.samples.iterations);
-      } catch (...) {
-        (void)enter_exception_beside_rounds(clock_, "after the rounds, when its events were counted: ", participants);
-      }
-    }
-    for (auto& [index, own] : pass.counters)
-      if (index != participants.baseline()) enter_ratios(pass.counters[participants.baseline()], own);
   }
 
   [[nodiscard]] GatedRounds run_rounds(const Timed& timed, const GateMode& mode) {

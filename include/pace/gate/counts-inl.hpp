@@ -3,14 +3,12 @@
 
 #include "pace/gate/counts.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
-#include "pace/result/counters.hpp"
 
 namespace pace {
 
@@ -117,45 +115,7 @@ namespace gate {
                          .text()};
 }
 
-[[nodiscard]] inline Judgement judge_counter(const std::string& name, double ratio, const ImplementationResult& row) {
-  const std::string own = '\'' + row.name + '\'', events = counter_entry(name)->what;
-  const auto invalid = [&](const std::string& why) {
-    return Judgement{.verdict = Verdict::invalid,
-                     .message = MessageParts{own + " has no ratio of " + events, why}.text()};
-  };
-  const auto found = std::ranges::find(row.counters, name, &CounterSummary::name);
-  if (found == row.counters.end()) return invalid("they were not counted, since a call threw or the time was over");
-  if (!found->missing.empty()) return invalid(found->missing);
-  if (row.is_baseline) return invalid("it is the baseline itself");
-  if (!found->ratio_low || !found->ratio_high) return invalid("the baseline has none");
-  const auto text = [](double factor) { return format_significant(factor, 4) + 'x'; };
-  std::string figures = own + " has " + text(*found->ratio_low);
-  if (*found->ratio_low != *found->ratio_high) figures += " to " + text(*found->ratio_high);
-  figures += " the " + events + " of '" + row.context.baseline + "' in one call";
-  const std::string limit = text(ratio);
-  if (*found->ratio_high <= ratio)
-    return {.verdict = Verdict::passed, .message = figures + " (at most " + limit + " allowed)"};
-  if (*found->ratio_low > ratio)
-    return {.verdict = Verdict::failed,
-            .message =
-                MessageParts{figures + ", more than " + limit, "", "find what made them more, or allow more"}.text()};
-  return {.verdict = Verdict::undecided,
-          .message = MessageParts{figures, "the counts lie on both sides of " + limit, "allow more"}.text()};
-}
-
 }  // namespace gate
-
-PACE_INLINE Expectation CounterAtMost(const std::string& name, double ratio) {
-  if (counter_entry(name) == nullptr)
-    throw Error("there is no counter '" + name + "'; expected one of: " + names_of_counters());
-  if (!(ratio > 0) || !std::isfinite(ratio))
-    throw Error("a ratio of " + name + " must be a positive number; found " + format_significant(ratio, 6));
-  return Expectation(Expectation::Rule{
-      .description = "ratio of " + name + " of at most " + format_significant(ratio, 4) + 'x',
-      .judge = [name, ratio](const ImplementationResult& row) { return gate::judge_counter(name, ratio, row); },
-      .needs_counter = name,
-      .of_whole_iterations = true});
-}
 
 PACE_INLINE Expectation PeakMemoryAtMost(double ratio) {
   if (!(ratio > 0) || !std::isfinite(ratio))

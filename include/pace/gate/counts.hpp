@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <optional>
-#include <string>
 
 #include "pace/base/config.hpp"
 #include "pace/gate/expectation.hpp"
@@ -88,11 +87,6 @@ inline constexpr CountEntry count_entries[] = {
 /// The verdict is `passed` or `failed` if all counts agree on it, `undecided` if they do not, and `invalid` if nothing
 /// was counted. Throws Error unless `ratio` is a positive number.
 [[nodiscard]] Expectation InstructionsAtMost(double ratio);
-/// Expects at most `ratio` times the baseline's events of a counter of the CPU (ImplementationResult::counters), such
-/// as `branch_misses`. The verdict is `passed` or `failed` if both counts agree on it, `undecided` if they do not, and
-/// `invalid` if the CPU or the kernel does not let it be read. Throws Error for a name that counter_entries has not,
-/// and unless `ratio` is a positive number.
-[[nodiscard]] Expectation CounterAtMost(const std::string& name, double ratio);
 
 }  // namespace pace
 

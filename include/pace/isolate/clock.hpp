@@ -9,11 +9,9 @@
 #include <vector>
 
 #include "pace/base/function_ref.hpp"
-#include "pace/base/spelling.hpp"
 #include "pace/base/units.hpp"
 #include "pace/isolate/process.hpp"
 #include "pace/timing/clock.hpp"
-#include "pace/timing/event_count.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
 #include "pace/timing/subject.hpp"
@@ -53,12 +51,6 @@ class SidesClock final : public timing::Clock {
     return sum;
   }
 
-  /// Nothing is counted: the events are those of other processes.
-  [[nodiscard]] std::vector<timing::EventCount> count_events(const std::vector<std::string>& names,
-                                                             FunctionRef<void()> /*work*/) override {
-    return {names.size(), timing::EventCount{.missing = "it ran in a process of its own; try: without " +
-                                                        option_text("isolate", "sides")}};
-  }
   [[nodiscard]] std::optional<timing::MachineCounters> counters() const override {
     auto found = clock_.counters();
     if (found && found->process_cpu)

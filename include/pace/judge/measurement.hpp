@@ -1,15 +1,12 @@
 // Measurement: the rounds and findings of one pass over the participants, before they become a result.
 #pragma once
 
-#include <cstddef>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "pace/gate/panel.hpp"
 #include "pace/measure/gated_rounds.hpp"
 #include "pace/measure/timing_modes.hpp"
-#include "pace/result/counters.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/participants.hpp"
 #include "pace/timing/host_bandwidth.hpp"
@@ -26,8 +23,6 @@ struct Measurement {
   /// By the host's time, if something is expected of it besides the comparison's clock.
   std::optional<GatedRounds> host = {};
   OtherTimings other = {};
-  /// Counters of the CPU by index, if the options name some.
-  std::map<std::size_t, std::vector<CounterSummary>> counters = {};
   /// Some left and spoilt the samples of the rest, which must be measured again.
   bool again = false;
 

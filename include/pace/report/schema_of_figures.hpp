@@ -6,7 +6,6 @@
 
 #include "pace/report/fields.hpp"
 #include "pace/report/json.hpp"
-#include "pace/result/counters.hpp"
 #include "pace/result/result.hpp"
 
 namespace pace::report {
@@ -162,20 +161,6 @@ struct Schema<EnergySummary> {
       field("ratio", &EnergySummary::ratio, "over the baseline's; null for the baseline"),
       field("ratio_interval", &EnergySummary::ratio_interval, "null with too few moves of the counter"),
       field("missing", &EnergySummary::missing, "why it is unknown"),
-  };
-};
-
-/// A counter of the CPU.
-template <>
-struct Schema<CounterSummary> {
-  static constexpr std::string_view name = "counter";
-  static constexpr auto fields = std::tuple{
-      required_field("name", &CounterSummary::name, "such as `branch_misses`"),
-      field("low", &CounterSummary::low, "events of one call, the fewer of two counts"),
-      field("high", &CounterSummary::high, "the more of two counts"),
-      field("ratio_low", &CounterSummary::ratio_low, "least ratio to the baseline's; null for the baseline"),
-      field("ratio_high", &CounterSummary::ratio_high, "largest ratio to the baseline's; null for the baseline"),
-      field("missing", &CounterSummary::missing, "why it was not counted"),
   };
 };
 

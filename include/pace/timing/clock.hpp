@@ -8,7 +8,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "pace/base/function_ref.hpp"
 #include "pace/base/units.hpp"
@@ -16,7 +15,6 @@
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
 #include "pace/timing/energy.hpp"
-#include "pace/timing/event_count.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
@@ -113,12 +111,6 @@ class Clock {
     return reading;
   }
 
-  /// Counts the events `names` of counter_entries while `work` runs. What cannot be counted has the reason. Throws what
-  /// `work` throws.
-  [[nodiscard]] virtual std::vector<EventCount> count_events(const std::vector<std::string>& names,
-                                                             FunctionRef<void()> /*work*/) {
-    return {names.size(), EventCount{.missing = "this clock has no counters"}};
-  }
   /// Bandwidths of the machine on which calls run, for a lower limit of times; null: unknown to this clock.
   [[nodiscard]] virtual HostBandwidth* host_bandwidth() { return nullptr; }
 

@@ -9,10 +9,8 @@
 #include <optional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "pace/timing/clock.hpp"
-#include "pace/timing/count_on_cpu.hpp"
 #include "pace/timing/hardware_counter.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
@@ -60,11 +58,6 @@ class WallClock final : public Clock {
   [[nodiscard]] std::optional<MachineCounters> counters() const override { return read_machine_counters(); }
 
   [[nodiscard]] std::optional<ThreadCounters> thread_counters() const override { return read_thread_counters(); }
-
-  [[nodiscard]] std::vector<EventCount> count_events(const std::vector<std::string>& names,
-                                                     FunctionRef<void()> work) override {
-    return count_on_cpu(names, work);
-  }
 
   /// Measured once per process.
   [[nodiscard]] HostBandwidth* host_bandwidth() override {

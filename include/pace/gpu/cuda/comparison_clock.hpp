@@ -13,7 +13,6 @@
 #include <string>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "pace/base/format.hpp"
 #include "pace/check/out_of_memory.hpp"
@@ -31,7 +30,6 @@
 #include "pace/gpu/multi_mode_clock.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/result/result.hpp"
-#include "pace/timing/count_on_cpu.hpp"
 #include "pace/timing/energy.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
@@ -173,12 +171,6 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   [[nodiscard]] std::unique_ptr<timing::EnergyRecording> record_energy() override {
     if (!nvml_ || !nvml_->millijoules()) return nullptr;
     return std::make_unique<EnergyRecorder>(*nvml_);
-  }
-
-  /// Counts events of the host.
-  [[nodiscard]] std::vector<timing::EventCount> count_events(const std::vector<std::string>& names,
-                                                             FunctionRef<void()> work) override {
-    return timing::count_on_cpu(names, work);
   }
 
   /// Looks for MIG, MPS and other processes, by NVML and the environment.
