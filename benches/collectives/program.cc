@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -77,6 +78,12 @@ void require_closed_form(const collectives::Operator& one, const collectives::Wa
   if (!match.correct) throw pace::Error("'" + way.name + "' does not compute the closed form: " + match.message);
 }
 
+/// The same for a call that finds no answer of an earlier one in its output.
+void require_written(const collectives::Operator& one, const collectives::Way& way, const at::Tensor& input) {
+  way.function(input).fill_(std::numeric_limits<float>::quiet_NaN());
+  require_closed_form(one, way, input);
+}
+
 void compare(pace::ranks::Rank& rank, collectives::Communicator& with, const std::string& library, const Case& each,
              at::Device device) {
   const collectives::Operator one(each.kind, with, collectives::elements_of(each.bytes, rank.count()), device);
@@ -85,13 +92,14 @@ void compare(pace::ranks::Rank& rank, collectives::Communicator& with, const std
   require_closed_form(one, baseline, input);
   auto comparison = pace::ranks::compare(rank, each.name(), input);
   comparison.baseline(baseline.name, baseline.function).bytes(one.bytes()).reuses_outputs();
-  auto candidates = one.candidates();
-  if (line.twins) candidates = {one.baseline(library + " again")};
+  const auto candidates = line.twins ? std::vector{one.baseline(library + " again")} : one.candidates();
   for (const auto& way : candidates) {
     comparison.candidate(way.name, way.function);
     if (line.no_slower_than) comparison.expect(way.name, pace::NoSlowerThan(*line.no_slower_than));
   }
   comparison.run();
+  require_written(one, baseline, input);
+  for (const auto& way : candidates) require_written(one, way, input);
 }
 
 /// What each rank does.
