@@ -119,6 +119,24 @@ void require_steps_add_up(const Definition& definition, pace::benches::aot::Trai
   REQUIRE_THAT(why([&] { (void)step.forward(number); }), ContainsSubstring("operands, but called with"));
 }
 
+TEST_CASE("a record has whole numbers, or is refused", "[aot][training]") {
+  using pace::benches::aot::read_constants;
+  using pace::benches::aot::read_layout;
+  const Scratch folder;
+  const auto reason = [&](const std::string& layout, auto read) {
+    const fs::path record = folder.write("step.json", R"({"layout": {)" + layout + "}}");
+    return why([&] { (void)read(record.parent_path() / "step.pt2"); });
+  };
+  for (const std::string number : {"1.5", "-1", "1e300", "true"})
+    CHECK_THAT(
+        reason(R"("outputs": )" + number + R"(, "saved": [], "tangents": [], "gradients": [])", read_layout),
+        ContainsSubstring("expected a whole number from 0 on, found " + (number == "1e300" ? "1e+300" : number)));
+  CHECK_THAT(reason(R"("outputs": 1, "saved": [], "tangents": [], "gradients": [0.5])", read_layout),
+             ContainsSubstring("expected a whole number from 0 on, found 0.5"));
+  CHECK_THAT(reason(R"("operands": [0, -2], "folded": 0)", read_constants),
+             ContainsSubstring("operands: expected whole numbers, found [0,-2]"));
+}
+
 TEST_CASE("the state of random numbers may be where LibTorch keeps it", "[aot][training]") {
   const auto on_gpu = [](at::ScalarType type, std::vector<std::int64_t> sizes) {
     return pace::benches::aot::TensorMetadata{type, at::Device(at::kCUDA, 0), sizes,

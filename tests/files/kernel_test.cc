@@ -54,6 +54,7 @@ TEST_CASE("formulas are arithmetic of sizes, with tensors by name and by positio
       {"n * 2 / 5", 410},
       {"4 * half", 2},
       {"ceil_div(n, 1024)", 2},
+      {"ceil_div(max(16, 32 * half), 4)", 4},
       {"ceil_div(1024, 1024)", 1},
       {"round_up(n, 128)", 1152},
       {"min(n, 3) + max(n, 3)", 1028},

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -63,19 +64,28 @@ struct TrainingLayout {
                                         "the record of a training step's package");
 }
 
+/// A whole number of the record. Throws `Error` for anything else.
+template <class T>
+[[nodiscard]] T whole_from_json(const nlohmann::json& json) {
+  if (const auto number = whole_number<T>(json)) return *number;
+  throw Error("the record of a training step's package: expected a whole number" +
+              std::string(std::is_unsigned_v<T> ? " from 0 on" : "") + ", found " + json.dump());
+}
+
 /// Throws `Error`, or nlohmann::json's exceptions, if the record beside the package is not as the script writes it.
 [[nodiscard]] inline TrainingLayout read_layout(std::filesystem::path package) {
   const auto json = read_training_record(std::move(package)).at("layout");
   TrainingLayout layout;
-  layout.outputs = json.at("outputs").get<std::size_t>();
+  layout.outputs = whole_from_json<std::size_t>(json.at("outputs"));
   for (const nlohmann::json& saved : json.at("saved")) {
     const bool is_operand = saved.contains("operand");
-    layout.saved.push_back(
-        {is_operand, saved.at(is_operand ? "operand" : "output").get<std::size_t>(), metadata_from_json(saved)});
+    layout.saved.push_back({is_operand, whole_from_json<std::size_t>(saved.at(is_operand ? "operand" : "output")),
+                            metadata_from_json(saved)});
   }
   for (const nlohmann::json& tangent : json.at("tangents")) layout.gradients_in.push_back(metadata_from_json(tangent));
   for (const nlohmann::json& gradient : json.at("gradients")) {
-    layout.gradients_out.push_back(gradient.is_null() ? std::nullopt : std::optional(gradient.get<std::size_t>()));
+    layout.gradients_out.push_back(gradient.is_null() ? std::nullopt
+                                                      : std::optional(whole_from_json<std::size_t>(gradient)));
   }
   return layout;
 }
@@ -84,8 +94,8 @@ struct TrainingLayout {
 /// read_layout.
 [[nodiscard]] inline TensorMetadata::Range read_batch(std::filesystem::path package) {
   const auto json = read_training_record(std::move(package)).at("layout").at("batch");
-  TensorMetadata::Range range{.low = json.at(0).get<std::int64_t>()};
-  if (!json.at(1).is_null()) range.high = json.at(1).get<std::int64_t>();
+  TensorMetadata::Range range{.low = whole_from_json<std::int64_t>(json.at(0))};
+  if (!json.at(1).is_null()) range.high = whole_from_json<std::int64_t>(json.at(1));
   return range;
 }
 
@@ -100,7 +110,11 @@ struct ConstantsLayout {
 /// `operands` and `folded` in the layout of a package of a definition with constants. Throws as read_layout.
 [[nodiscard]] inline ConstantsLayout read_constants(std::filesystem::path package) {
   const auto layout = read_training_record(std::move(package)).at("layout");
-  return {layout.at("operands").get<std::vector<std::size_t>>(), layout.at("folded").get<std::int64_t>()};
+  const auto operands = whole_numbers<std::size_t>(layout.at("operands"));
+  if (!operands)
+    throw Error("the record of a training step's package: operands: expected whole numbers, found " +
+                layout.at("operands").dump());
+  return {*operands, whole_from_json<std::int64_t>(layout.at("folded"))};
 }
 
 [[nodiscard]] inline std::vector<TensorMetadata> all_operands(const Traced& traced) {

@@ -226,8 +226,10 @@ class Formula {
   [[nodiscard]] static Number combined(const std::string& name, const Number& left, const Number& right) {
     const bool whole = left.is_whole && right.is_whole;
     if (name == "min" || name == "max") {
-      const bool is_left_less = whole ? left.whole <= right.whole : left.real <= right.real;
-      return is_left_less == (name == "min") ? left : right;
+      const bool is_less = whole ? right.whole < left.whole : right.real < left.real;
+      const bool is_more = whole ? right.whole > left.whole : right.real > left.real;
+      // The first of two that are equal, as in Python: one may be whole and the other not.
+      return (name == "min" ? is_less : is_more) ? right : left;
     }
     const bool is_division = name != "+" && name != "-" && name != "*";
     if (is_division && right.real == 0) throw Error(left.text() + ' ' + name + " 0: a division by zero");
