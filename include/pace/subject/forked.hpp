@@ -48,8 +48,9 @@ namespace pace::detail {
 
 /// Call it first in a process that `parent` forked. The process then ends with its parent, handles no signals, silences
 /// the streams `silenced`, and reports nothing to a supervisor. LibTorch's pool of threads, which did not come along,
-/// is made anew.
-inline void begin_forked_process(pid_t parent, std::initializer_list<int> silenced) {
+/// is made anew. The process ends if that fails, as it must not go on
+/// in its parent's code.
+inline void begin_forked_process(pid_t parent, std::initializer_list<int> silenced) noexcept {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);
   // A test framework would report a signal a second time.
