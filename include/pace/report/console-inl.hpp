@@ -260,7 +260,8 @@ PACE_INLINE std::string ConsoleSink::effort(const Result& result) {
 
 PACE_INLINE std::string ConsoleSink::gpu_clock(const Result& result) {
   const auto& gpu = result.conditions.gpu;
-  if (!gpu || gpu->highest_clock <= 0) return "";
+  constexpr std::size_t fewest_readings = 2;
+  if (!gpu || gpu->highest_clock <= 0 || gpu->readings < fewest_readings) return "";
   const auto megahertz = [](double clock) { return format_fixed(clock, 0); };
   return gpu->lowest_clock < gpu->highest_clock
              ? "; the GPU's clock floats, " + megahertz(gpu->lowest_clock) + " to " + megahertz(gpu->highest_clock) +
