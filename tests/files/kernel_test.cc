@@ -73,7 +73,8 @@ TEST_CASE("formulas are arithmetic of sizes, with tensors by name and by positio
 TEST_CASE("formulas of whole numbers are exact up to the ends of 64 bits") {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
-  const loaders::Scope scope{.numbers = {{"most", loaders::Number::of(most)}, {"least", loaders::Number::of(least)}}};
+  const loaders::Scope scope{.numbers = {{"most", loaders::Number::of(most)}, {"least", loaders::Number::of(least)}},
+                             .tensors = {}};
   const std::map<std::string, std::int64_t> expected = {
       {"2 % least", least + 2},
       {"-most % least", -most},
