@@ -120,8 +120,8 @@ void require_steps_add_up(const Definition& definition, pace::benches::aot::Trai
 }
 
 TEST_CASE("a record has whole numbers, or is refused", "[aot][training]") {
-  using pace::benches::aot::read_constants;
-  using pace::benches::aot::read_layout;
+  using pace::benches::aot::detail::read_constants;
+  using pace::benches::aot::detail::read_layout;
   const Scratch folder;
   const auto reason = [&](const std::string& layout, auto read) {
     const fs::path record = folder.write("step.json", R"({"layout": {)" + layout + "}}");
