@@ -63,7 +63,7 @@ inline void begin_forked_process(pid_t parent, std::initializer_list<int> silenc
   static Activity unwatched;
   activity() = &unwatched;
   run_context().recollection = nullptr;
-  // If two threads did it at once, such as those of autograd for two GPUs, LibTorch 2.11 would abort.
+  // Here, since LibTorch 2.11 aborts if two threads do it at the same time, as autograd's for two GPUs would.
   at::set_num_threads(at::get_num_threads());
 }
 
