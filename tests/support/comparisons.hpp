@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <set>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -40,10 +41,12 @@ inline check::CheckOptions not_compared() {
 /// `function`, which moves the clock by `nanoseconds` whenever it is called.
 template <class F>
 auto costing(FakeClock& clock, double nanoseconds, F function) {
-  return [&clock, nanoseconds, function](auto&&... operands) mutable -> decltype(function(operands...)) {
-    clock.advance(Nanoseconds(nanoseconds));
-    return function(operands...);
-  };
+  // GCC 12 does not find a captured lambda callable in a type that stands behind the arrow.
+  return
+      [&clock, nanoseconds, function](auto&&... operands) mutable -> std::invoke_result_t<F&, decltype(operands)&...> {
+        clock.advance(Nanoseconds(nanoseconds));
+        return function(operands...);
+      };
 }
 
 /// Where the outputs of one implementation lie, call by call. Copies share their records.
