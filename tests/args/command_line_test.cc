@@ -188,6 +188,8 @@ TEST_CASE("an optional value is implied") {
 TEST_CASE("an error names the option, the value and the expected one") {
   refuses({"--budget", "1s"},
           "--budget: invalid value '1s'; expected a number of seconds from 0.000000001 to 1000000, such as 0.5");
+  refuses({"--budget", "0"},
+          "--budget: invalid value '0'; expected a number of seconds from 0.000000001 to 1000000, such as 0.5");
   refuses({"--csv="}, "--csv: invalid value ''; expected a file name");
   refuses({"--csv", ""}, "--csv: invalid value ''; expected a file name");
   refuses({"--times", "3", "--csv"}, "--csv: expected a value after it: a file name");

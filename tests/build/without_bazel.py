@@ -148,8 +148,9 @@ def run(test, folder, limit=TIME_LIMIT_S, cpus=None):
     (folder / "docs").symlink_to(ROOT / "docs")
     environment = {"PATH": os.environ.get("PATH", os.defpath), "TZ": "UTC", "TMPDIR": str(scratch),
                    "TEST_TMPDIR": str(scratch), "PACE_PIPE_TIMEOUT": "0", "CUDA_VISIBLE_DEVICES": ""}
-    # Not by preexec_fn, which may hang in a program with threads.
-    command = ["bash", "-c", f'ulimit -Sd {_MOST_BYTES >> 10}; ulimit -c 0; exec "$@"', "bash"]
+    # A shell's background jobs ignore signals, and so would the test. (preexec_fn may hang in a process with threads.)
+    command = ["env", "--default-signal"]
+    command += ["bash", "-c", f'ulimit -Sd {_MOST_BYTES >> 10}; ulimit -c 0; exec "$@"', "bash"]
     command += ["taskset", "-c", ",".join(map(str, cpus))] if cpus else []
     command += [str(folder / program_of(test)), "--rng-seed=1"]
     with open(folder / "output", "wb") as output:

@@ -146,6 +146,9 @@ TEST_CASE("deep nesting is an error, not a stack overflow") {
   for (const char* open : {"[", "(", "{'a': ", "[(", "torch.Size("}) {
     CHECK_THAT(message(nested(open, 1000000, "")), ContainsSubstring("expected at most 64 values nested"));
   }
+  std::string beside_each_other;
+  for (int i = 0; i < 100; ++i) beside_each_other += "[1], ";
+  CHECK_NOTHROW(parse_call("((" + beside_each_other + "), {})", start));
 }
 
 TEST_CASE("a tensor has 64 dimensions at most") {

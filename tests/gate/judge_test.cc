@@ -53,6 +53,12 @@ TEST_CASE("a guard fails only when a regression is proven, and lets undecided ca
   CHECK_FALSE(NoSlowerThan(1.02).when_undecided(WhenUndecided::close).judge(sampled(1 / 1.02, 0.01, 40)).acceptable);
 }
 
+TEST_CASE("a guard spends four fifths of its error rate on the median") {
+  const auto guard = NoSlowerThan(1.02).demand();
+  const pace::gate::TailTests no_times(guard);
+  CHECK_THAT(pace::gate::weigh_together(guard, {1, 0.08}, no_times).p_below, WithinRel(0.1));
+}
+
 TEST_CASE("a guard that nothing is proven of is told apart from one that passed, unless it says that this will do") {
   CHECK_FALSE(NoSlowerThan(1.02).judge(sampled(1.0, 0.01, 40)).unresolved);
   CHECK_FALSE(NoSlowerThan(1.02).judge(sampled(1 / 1.05, 0.01, 40)).unresolved);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "pace/report/csv.hpp"
+#include "pace/report/csv_text.hpp"
 #include "pace/report/json_fields.hpp"
 #include "pace/report/text.hpp"
 #include "pace/report/xml.hpp"
@@ -63,6 +64,10 @@ std::vector<std::map<std::string, std::string>> written(const pace::Result& resu
 }
 
 }  // namespace
+
+TEST_CASE("a row of one empty field is no empty line, which readers leave out") {
+  CHECK(pace::report::CsvRow().text("").line() == "\"\"\n");
+}
 
 TEST_CASE("a row is the golden text") {
   auto result = sample::comparison("layer_norm");

@@ -47,4 +47,6 @@ TEST_CASE("without the name of its test case, a case is found by the filters of 
   CHECK(repeat({.test = "", .name = "one"}, {}, {"[.slow]", "other*"}) ==
         Words{"[.slow]", "other*", "--case", "one", "--seed", "7"});
   CHECK(repeat({.test = "its\\ test, [x]"}, {}, {"[.slow]"}) == Words{"its\\\\ test\\, \\[x\\]", "--seed", "7"});
+  CHECK(repeat({.test = "-5 is a number"}, {}) == Words{"\\-5 is a number", "--seed", "7"});
+  CHECK(repeat({.test = "~5 or so"}, {}) == Words{"\\~5 or so", "--seed", "7"});
 }

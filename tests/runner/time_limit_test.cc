@@ -78,8 +78,8 @@ TEST_CASE("the age of a process, whatever its name holds") {
   CHECK(pace::runner::process_age(root) == Nanoseconds(0));
   std::string fields;
   for (int field = 4; field <= 21; ++field) fields += " 7";
-  // Started when the machine did: as old as that is.
-  std::ofstream(root + "/proc/self/stat") << "1 (a ) b (c) R" << fields << " 0 5 5";
+  // Started when the machine did: as old as that is. Behind that is the size of its memory.
+  std::ofstream(root + "/proc/self/stat") << "1 (a ) b (c) R" << fields << " 0 4000000000000 5";
   CHECK(pace::runner::process_age(root) > s);
   std::ofstream(root + "/proc/self/stat") << "1 (cut off) R 7 7";
   CHECK(pace::runner::process_age(root) == Nanoseconds(0));
