@@ -40,10 +40,6 @@ _PROGRAMS = {
 # A hung test does not hang the run. The longest ones take two minutes alone.
 TIME_LIMIT_S = 600
 
-# Enough for LibTorch's headers, and for the largest test.
-_MOST_BYTES = 16 << 30
-
-
 def add_arguments(parser):
     """Adds the options that say where compilers and libraries are, and how much runs at once."""
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="compilers and tests at once (2), 3 GB each")
@@ -148,9 +144,8 @@ def run(test, folder, limit=TIME_LIMIT_S, cpus=None):
     (folder / "docs").symlink_to(ROOT / "docs")
     environment = {"PATH": os.environ.get("PATH", os.defpath), "TZ": "UTC", "TMPDIR": str(scratch),
                    "TEST_TMPDIR": str(scratch), "PACE_PIPE_TIMEOUT": "0", "CUDA_VISIBLE_DEVICES": ""}
-    # A shell's background jobs ignore signals, and so would the test. (preexec_fn may hang in a process with threads.)
+    # Background jobs of a shell ignore signals, and so would the test.
     command = ["env", "--default-signal"]
-    command += ["bash", "-c", f'ulimit -Sd {_MOST_BYTES >> 10}; ulimit -c 0; exec "$@"', "bash"]
     command += ["taskset", "-c", ",".join(map(str, cpus))] if cpus else []
     command += [str(folder / program_of(test)), "--rng-seed=1"]
     with open(folder / "output", "wb") as output:

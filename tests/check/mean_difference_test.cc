@@ -1,6 +1,8 @@
 // MeanDifference: it tells equal sources apart as rarely as the permutation test promises, for any distribution.
 #include "pace/check/mean_difference.hpp"
 
+#include <ATen/ops/equal.h>
+
 #include <cmath>
 #include <functional>
 #include <string>
@@ -50,6 +52,13 @@ int pairs_until_closed(Source& expected, Source& actual, std::string& problem) {
 }
 
 }  // namespace
+
+TEST_CASE("means and variances of draws, by hand") {
+  ElementMoments moments;
+  for (const double draw : {1.0, 3.0, 8.0}) moments.add({doubles({draw, 2})});
+  CHECK(at::equal(moments.mean(0), doubles({4, 2})));
+  CHECK(at::equal(moments.variance(0), doubles({13, 0})));
+}
 
 TEST_CASE("equal sources of any distribution go on for n pairs with a probability of at most 2 / C(2 n, n)") {
   const auto normal = [](pace::SplitMix64& random, int) {

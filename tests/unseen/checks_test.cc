@@ -428,6 +428,10 @@ TEST_CASE("gradients are the baseline's but for rounding, or they are missing, w
           return c10::IValue(y);
         },
         "its backward pass throws, and the baseline's does not: no backward"}});
+  // Beside an operand that requires none.
+  check_gradients(
+      {x, at::randn({16})}, forward,
+      {{"other slopes", by_parts(at::full({}, 1.05)), "the gradient of operand tensor 0 is not the baseline's: root"}});
   // A few large gradients hide in the mean that all others are off by a fifth.
   const at::Tensor sizes = at::ones({16, 16}).index_fill(0, at::zeros({1}, at::kLong), 100);
   check_gradients({x}, [=](Tensors& t) { return c10::IValue(t[0].mul(sizes)); },

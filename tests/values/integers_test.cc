@@ -19,6 +19,7 @@
 
 #include "pace/base/random.hpp"
 #include "pace/values/integer_places.hpp"
+#include "pace/values/kept_integers.hpp"
 #include "pace/values/padding.hpp"
 #include "pace/values/related_integers.hpp"
 #include "pace/values/replaced_values.hpp"
@@ -252,6 +253,16 @@ TEST_CASE("parts of integers move within their range, and leave the sum, and the
       largest_moves = largest_moves || values.eq(9).logical_not().logical_and(given.eq(9)).any().item<bool>();
     }
     CHECK(largest_moves == !holds_largest);
+  }
+}
+
+TEST_CASE("replaced integers keep the largest one if they must") {
+  const pace::detail::KeptIntegers kept{.dim = 0, .replace_dim = 0, .keeps_largest = true};
+  for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    CAPTURE(seed);
+    auto values = longs({4, 0, 9, 3, 3, 7, 1, 0, 2, 5, 6, 8, 0, 4, 1, 2});
+    pace::detail::move_integers(values, kept, SplitMix64(seed), /*replace=*/true);
+    CHECK(values.eq(9).sum().item<std::int64_t>() >= 1);
   }
 }
 
