@@ -37,6 +37,9 @@ _PROGRAMS = {
     "tests/runner/supervisor_test.cc": (_SAMPLE, _HIDDEN),
 }
 
+# Others end within seconds.
+_LONG_FOLDERS = ("tests/cheats/", "tests/isolate/", "tests/ranks/")
+
 # A hung test does not hang the run. The longest ones take two minutes alone.
 TIME_LIMIT_S = 600
 
@@ -64,6 +67,11 @@ def _find_libtorch():
         if (pathlib.Path(place) / "include/ATen").is_dir():
             return pathlib.Path(place)
     raise SystemExit("no LibTorch found; expected --libtorch FOLDER with include/ATen and lib/libtorch_cpu.so in it")
+
+
+def takes_long(test):
+    """Whether to begin with a test, so that none is left alone at the end."""
+    return test in _PROGRAMS or test.startswith(_LONG_FOLDERS)
 
 
 def program_of(test):

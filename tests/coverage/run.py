@@ -154,7 +154,8 @@ def _measure(arguments, tests, rooms):
         def task(item, cpus):
             return item, *(run.all_lines(item, cpus) if item in rooms else run.test(item, cpus))
 
-        for item, problem, counts in without_bazel.Slots(arguments.jobs).each(task, [*rooms, *tests]):
+        items = [*sorted(tests, key=without_bazel.takes_long, reverse=True), *rooms]
+        for item, problem, counts in without_bazel.Slots(arguments.jobs).each(task, items):
             for file, of_file in counts.items():
                 lines.add(file, of_file)
             if problem:

@@ -137,7 +137,11 @@ def _measure(arguments, faults):
         def task(item, cpus):
             return item, run.with_fault(item, cpus) if isinstance(item, Fault) else run.without_fault(item, cpus)
 
-        for item, found in without_bazel.Slots(arguments.jobs).each(task, [*tests, *faults]):
+        def takes_long(item):
+            return any(map(without_bazel.takes_long, item.tests if isinstance(item, Fault) else (item,)))
+
+        items = sorted([*tests, *faults], key=takes_long, reverse=True)
+        for item, found in without_bazel.Slots(arguments.jobs).each(task, items):
             if isinstance(item, Fault):
                 outcomes[item.name] = found[0]
                 print(f"{found[0]:<10} {item.name}: {item.what}\n           by {found[1]}", flush=True)
