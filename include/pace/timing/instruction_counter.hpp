@@ -6,17 +6,12 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
-#include <sys/syscall.h>
-#include <sys/types.h>
 #include <unistd.h>
 
 #if __has_include(<valgrind/callgrind.h>)
@@ -26,8 +21,8 @@
 
 #include "pace/base/error.hpp"
 #include "pace/base/function_ref.hpp"
-#include "pace/os/file_descriptor.hpp"
 #include "pace/os/read_file.hpp"
+#include "pace/timing/perf_event.hpp"
 
 namespace pace::timing {
 
@@ -63,23 +58,6 @@ class AtEnd {
  private:
   F function_;
 };
-
-/// Linux's report of a counter of the CPU.
-struct PerfReading {
-  std::uint64_t value = 0;    ///< events counted
-  std::uint64_t enabled = 0;  ///< ns when it should have counted
-  std::uint64_t running = 0;  ///< ns when it counted
-};
-
-/// Returns the events. Throws Error if the counter was off for a part of the time, as when several users take turns,
-/// since it then missed some.
-[[nodiscard]] inline std::int64_t whole_count(const PerfReading& reading) {
-  if (reading.running != reading.enabled)
-    throw Error("the CPU's counter of instructions ran for " + std::to_string(reading.running) + " of " +
-                std::to_string(reading.enabled) +
-                " ns, since something else uses the counters, too; expected it for this thread alone");
-  return static_cast<std::int64_t>(reading.value);
-}
 
 }  // namespace detail
 
@@ -188,58 +166,20 @@ class CallgrindCounter final : public InstructionCounter {
 class PerfCounter final : public InstructionCounter {
  public:
   /// Throws Unsupported, with the remedy, if the kernel does not permit it or the CPU has no such counter.
-  PerfCounter() {
-    perf_event_attr wanted{};
-    wanted.type = PERF_TYPE_HARDWARE;
-    wanted.size = sizeof wanted;
-    wanted.config = PERF_COUNT_HW_INSTRUCTIONS;
-    wanted.disabled = 1;
-    wanted.exclude_kernel = 1;
-    wanted.exclude_hv = 1;
-    // Counts whenever the thread runs, or else fails; does not take turns with other events.
-    wanted.pinned = 1;
-    wanted.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING;
-    event_ = FileDescriptor(static_cast<int>(::syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC)));
-    if (event_.get() >= 0) return;
-    const int problem = errno;
-    const bool denied = problem == EACCES || problem == EPERM;
-    throw Unsupported(std::string("the CPU's counter of instructions cannot be read: ") + std::strerror(problem) +
-                      (denied ? "; expected permission, such as by sysctl kernel.perf_event_paranoid=2 (in a container "
-                                "also by a seccomp profile that allows perf_event_open)"
-                              : "; virtual machines often have none: expected Callgrind there"));
-  }
+  PerfCounter() : event_({PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS}, "instructions") {}
 
   [[nodiscard]] std::string name() const override { return "perf"; }
   [[nodiscard]] std::int64_t count(FunctionRef<void()> work) override {
-    // A pinned event that once found no counter is in an error state, and cannot be read until enabled.
-    ::ioctl(event_.get(), PERF_EVENT_IOC_ENABLE, 0);
-    ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0);
-    ::ioctl(event_.get(), PERF_EVENT_IOC_RESET, 0);
-    const detail::PerfReading before = read();
     {
-      const detail::AtEnd disable([this] { ::ioctl(event_.get(), PERF_EVENT_IOC_DISABLE, 0); });
-      ::ioctl(event_.get(), PERF_EVENT_IOC_ENABLE, 0);
+      const detail::AtEnd stop([this] { event_.stop(); });
+      event_.start();
       work();
     }
-    const detail::PerfReading after = read();
-    // A reset zeroes the value but not the times.
-    return detail::whole_count(
-        {.value = after.value, .enabled = after.enabled - before.enabled, .running = after.running - before.running});
+    return event_.counted();
   }
 
  private:
-  [[nodiscard]] detail::PerfReading read() const {
-    detail::PerfReading reading;
-    const ssize_t length = ::read(event_.get(), &reading, sizeof reading);
-    // A read returns length 0 if the pinned event found no counter.
-    if (length != sizeof reading)
-      throw Error("the CPU's counter of instructions was lost: " +
-                  std::string(length == 0 ? "something else uses the counters; expected one for this thread alone"
-                                          : std::strerror(errno)));
-    return reading;
-  }
-
-  FileDescriptor event_;
+  PerfEvent event_;
 };
 
 }  // namespace pace::timing
