@@ -82,6 +82,7 @@ inline constexpr auto meaningless = std::to_array<Meaningless>({
      .gradients = "the passes are timed inside of the iterations, by the process that makes them",
      .timer = "the timer is in this process"},
     {.options = "--confidence", .compat = no_intervals, .execution_times = no_intervals, .counts = nothing_timed},
+    {.options = "--counters", .compat = no_controls, .execution_times = no_controls, .counts = nothing_timed},
     {.options = "--controls", .compat = no_controls, .execution_times = no_controls, .counts = nothing_timed},
     {.options = "--budget", .compat = fixed_repeats, .counts = nothing_timed},
     {.options = "--warm-up",

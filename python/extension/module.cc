@@ -219,6 +219,7 @@ PYBIND11_MODULE(_pace, module) {
   module.def("faster_than", &FasterThan);
   module.def("within_time", [](double seconds) { return WithinTime(from_seconds(seconds)); });
   module.def("energy_at_most", &EnergyAtMost);
+  module.def("counter_at_most", &CounterAtMost);
   module.def("at_most", [](const std::string& count, std::int64_t limit) { return count_limit(count, limit, false); });
   module.def("peak_memory_at_most", &PeakMemoryAtMost);
   module.def("exactly", [](const std::string& count, std::int64_t number) { return count_limit(count, number, true); });

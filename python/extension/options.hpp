@@ -86,6 +86,8 @@ inline void set_option(Options& options, const std::string& name, const py::obje
     options.controls = value_of<bool>(name, value);
   } else if (name == "energy") {
     options.energy = value_of<bool>(name, value);
+  } else if (name == "counters") {
+    options.counters = value_of<std::vector<std::string>>(name, value);
   } else if (name == "audit") {
     options.audit = named(name, value_of<std::string>(name, value), {Audit::off, Audit::standard, Audit::strict});
   } else if (name == "stop") {
@@ -106,8 +108,8 @@ inline void set_option(Options& options, const std::string& name, const py::obje
   } else {
     throw Error("there is no option '" + name +
                 "'; expected one of budget, hard_limit, least_duration, warm_up, min_sample, max_rounds, "
-                "max_iterations, confidence, alpha, beta, seed, check_seed, max_interference, controls, energy, audit, "
-                "stop, operands, clock, isolate");
+                "max_iterations, confidence, alpha, beta, seed, check_seed, max_interference, controls, counters, "
+                "energy, audit, stop, operands, clock, isolate");
   }
 }
 

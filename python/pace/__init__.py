@@ -19,9 +19,9 @@ from pace.comparison import Comparison, TrainingStep, compare, training_step
 from pace.result import Result, Row, write_results
 
 __all__ = [
-    "Comparison", "Error", "Expectation", "Result", "Row", "TrainingStep", "at_most", "compare", "energy_at_most",
-    "exactly", "faster_than", "mean_no_slower_than", "no_slower_than", "peak_memory_at_most", "quantile_no_slower_than",
-    "speedup_at_least", "training_step", "within_time", "write_results",
+    "Comparison", "Error", "Expectation", "Result", "Row", "TrainingStep", "at_most", "compare", "counter_at_most",
+    "energy_at_most", "exactly", "faster_than", "mean_no_slower_than", "no_slower_than", "peak_memory_at_most",
+    "quantile_no_slower_than", "speedup_at_least", "training_step", "within_time", "write_results",
 ]
 
 __version__ = _pace.version
@@ -62,6 +62,11 @@ def quantile_no_slower_than(q: float, factor: float) -> Expectation:
 def energy_at_most(ratio: float) -> Expectation:
     """One call on a GPU takes at most `ratio` times the baseline's energy."""
     return _pace.energy_at_most(ratio)
+
+
+def counter_at_most(name: str, ratio: float) -> Expectation:
+    """One call has at most `ratio` times the baseline's events of a counter of the CPU, such as "branch_misses"."""
+    return _pace.counter_at_most(name, ratio)
 
 
 def at_most(count: str, limit: int) -> Expectation:

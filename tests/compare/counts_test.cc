@@ -1,7 +1,10 @@
 // The work of one call, counted: by hand in the comments.
+#include <cstdint>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <ATen/ops/add.h>
@@ -244,6 +247,111 @@ TEST_CASE("what was counted stays in the row of an implementation that throws in
   CHECK(result["fails"].outcome == pace::Outcome::threw);
   REQUIRE(result["fails"].counts);
   CHECK(result["fails"].counts == result["eager"].counts);
+}
+
+/// A clock that counts the events that calls report; no page faults.
+class CountingClock final : public pace::test::FakeClock {
+ public:
+  [[nodiscard]] pace::timing::EventCount count_events(const std::string& name,
+                                                      pace::FunctionRef<void()> work) override {
+    if (name == "page_faults") return {.missing = "no page faults here"};
+    events = 0;
+    ++number;
+    counts = true;
+    work();
+    counts = false;
+    return {.events = events};
+  }
+  std::int64_t events = 0;
+  /// Whether it counts now, and how often it has counted.
+  bool counts = false;
+  int number = 0;
+};
+
+/// `y = 2 x` in 100 ns, with so many events by `clock` in each call of its n-th count, from 1 on.
+auto with_events(CountingClock& clock, std::function<std::int64_t(int)> events) {
+  return [&clock, events = std::move(events), last = 0, count = 0](const at::Tensor& x) mutable {
+    clock.advance(pace::Nanoseconds(100));
+    if (clock.counts && std::exchange(last, clock.number) != clock.number) ++count;
+    clock.events += events(count);
+    return x.mul(2);
+  };
+}
+
+pace::Result compare_counted(CountingClock& clock, const std::function<std::int64_t(int)>& of_candidate,
+                             double ratio = 1.4) {
+  auto options = few_rounds();
+  options.counters = {"page_faults"};
+  return pace::compare("counted", at::ones({4}))
+      .options(options)
+      .baseline("a", with_events(clock, [](int) { return 10; }))
+      .candidate("b", with_events(clock, of_candidate))
+      .expect(pace::CounterAtMost("branches", ratio))
+      .run(clock);
+}
+
+TEST_CASE("events are counted after the rounds, per call, and held against the baseline's") {
+  CountingClock clock;
+  const auto result = compare_counted(clock, [](int) { return 15; });
+  const auto& a = result["a"].counters;
+  const auto& b = result["b"].counters;
+  REQUIRE(a.size() == 2);
+  REQUIRE(b.size() == 2);
+  CHECK(a[0].name == "page_faults");
+  CHECK(a[0].missing == "no page faults here");
+  CHECK(a[1].name == "branches");
+  CHECK(a[1].low == 10);
+  CHECK(a[1].high == 10);
+  CHECK_FALSE(a[1].baseline_low);
+  CHECK(b[1].low == 15);
+  CHECK(b[1].baseline_high == 10);
+  CHECK(b[1].ratio() == 1.5);
+  CHECK(result["b"].judgements.at(0).verdict == Verdict::failed);
+}
+
+TEST_CASE("the first count warms up, and the least and the most of the others count") {
+  CountingClock clock;
+  // 99, 12, 14, 13.
+  const auto result = compare_counted(clock, [](int count) { return count == 1 ? 99 : count == 3 ? 14 : 10 + count; });
+  const auto& b = result["b"].counters.at(1);
+  CHECK(b.low == 12);
+  CHECK(b.high == 14);
+  CHECK(result["b"].judgements.at(0).verdict == Verdict::passed);
+  CHECK(compare_counted(
+            clock, [](int count) { return 10 + count; }, 1.3)["b"]
+            .judgements.at(0)
+            .verdict == Verdict::undecided);
+}
+
+TEST_CASE("a call that throws when its events are counted keeps its times, with the fault") {
+  CountingClock clock;
+  auto options = few_rounds();
+  options.counters = {"cycles"};
+  const auto twice = [](const at::Tensor& x) { return x.mul(2); };
+  const auto fails = [&](const at::Tensor& x) {
+    if (clock.counts) throw std::runtime_error("not while counting");
+    return x.mul(2);
+  };
+  const auto result = pace::compare("counted", at::ones({4}))
+                          .options(options)
+                          .baseline("a", taking(clock, twice))
+                          .candidate("b", taking(clock, fails))
+                          .run(clock);
+  CHECK(result["a"].outcome == pace::Outcome::measured);
+  CHECK(result["a"].counters.at(0).missing.empty());
+  CHECK(result["b"].outcome == pace::Outcome::threw);
+  CHECK_THAT(result["b"].message, ContainsSubstring("after the rounds, when its events were counted: ") &&
+                                      ContainsSubstring("not while counting"));
+  CHECK(result["b"].time.has_value());
+  CHECK(result["b"].counters.at(0).missing == "a call of it has failed");
+}
+
+TEST_CASE("names of counters are known, and given once") {
+  pace::Options options;
+  options.counters = {"cycles", "cache-misses"};
+  CHECK_THROWS_WITH(pace::validate(options), ContainsSubstring("'cache-misses' is no counter, or there twice"));
+  options.counters = {"cycles", "cycles"};
+  CHECK_THROWS_WITH(pace::validate(options), ContainsSubstring("'cycles' is no counter, or there twice"));
 }
 
 TEST_CASE("a count that is expected of no implementation is an error") {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/catch2.hpp"
@@ -177,6 +178,61 @@ TEST_CASE("a ratio of instructions passes up to its limit and fails beyond it, a
   CHECK(failed.message ==
         "'fused' executes 1.02010x the instructions of 'eager' in one call, more than 1.02000x\ntry: find what "
         "made it longer, or allow more");
+}
+
+/// `fused` with these branches, and `eager` with 100 to 102.
+pace::ImplementationResult with_branches(double low, double high) {
+  auto row = rows::measured("fused");
+  row.context.baseline = "eager";
+  row.counters = {{.name = "branches", .low = low, .high = high, .baseline_low = 100, .baseline_high = 102}};
+  return row;
+}
+
+TEST_CASE("events of the CPU are judged by all counts of both sides") {
+  const auto rule = pace::CounterAtMost("branches", 1.05);
+  CHECK(rule.needs_counter() == "branches");
+  CHECK(rule.describe() == "ratio of branches of at most 1.050x");
+  const auto passed = rule.judge(with_branches(50, 105));
+  CHECK(passed.verdict == Verdict::passed);
+  CHECK(passed.message ==
+        "'fused' has 50.0000 to 105.000 branches in one call, and 'eager' 100.000 to 102.000 (at most 1.050x of that "
+        "allowed)");
+  CHECK(rule.judge(with_branches(108, 108)).verdict == Verdict::failed);
+  // Within the counts of the baseline.
+  CHECK(rule.judge(with_branches(106, 107)).verdict == Verdict::undecided);
+  CHECK(rule.judge(with_branches(104, 108)).verdict == Verdict::undecided);
+}
+
+TEST_CASE("no events are at most as many as none") {
+  auto row = with_branches(0, 0);
+  row.counters[0].baseline_low = row.counters[0].baseline_high = 0;
+  CHECK(pace::CounterAtMost("branches", 1).judge(row).verdict == Verdict::passed);
+  CHECK_FALSE(row.counters[0].ratio());
+  row.counters[0].low = row.counters[0].high = 1;
+  CHECK(pace::CounterAtMost("branches", 1).judge(row).verdict == Verdict::failed);
+}
+
+TEST_CASE("a counter that cannot be read, of either side, has no verdict") {
+  const auto message = [](const pace::ImplementationResult& row, const char* name) {
+    const auto judgement = pace::CounterAtMost(name, 2).judge(row);
+    CHECK(judgement.verdict == Verdict::invalid);
+    return judgement.message;
+  };
+  auto row = with_branches(1, 1);
+  CHECK(message(row, "page_faults") ==
+        "'fused' has no count of page faults beside the baseline's\nwhy: this run did not count them\ntry: --counters "
+        "page_faults");
+  row.counters[0].baseline_low = std::nullopt;
+  CHECK_THAT(message(row, "branches"), Catch::Matchers::ContainsSubstring("why: the baseline's could not be counted"));
+  row.counters[0].missing = "no such counter";
+  CHECK_THAT(message(row, "branches"), Catch::Matchers::ContainsSubstring("why: no such counter"));
+}
+
+TEST_CASE("only counters of which equal calls have equal counts are gates") {
+  for (const char* const name : {"branch_misses", "cycles", "cache_misses", "branches taken"})
+    CHECK_THROWS_WITH(pace::CounterAtMost(name, 1),
+                      Catch::Matchers::ContainsSubstring("expected one of: instructions, branches, page_faults"));
+  CHECK_THROWS_AS(pace::CounterAtMost("branches", 0), pace::Error);
 }
 
 TEST_CASE("counts that do not agree decide only what all of them decide") {

@@ -70,6 +70,16 @@ class Verdicts(unittest.TestCase):
         self.assertEqual([each.verdict for each in result["mine"].judgements], ["invalid"])
         self.assertIn("do not run on a GPU", result.message)
 
+    def test_counters_of_the_cpu_are_read_or_have_a_reason(self):
+        result = compared(lambda x: x + x).options(counters=["page_faults"]).expect(
+            "mine", pace.counter_at_most("page_faults", 1000)).run()
+        counter = result.to_dict()["implementations"][1]["counters"][0]
+        self.assertEqual(counter["name"], "page_faults")
+        verdict = result["mine"].judgements[0].verdict
+        self.assertEqual(verdict, "invalid" if counter["missing"] else "passed")
+        with self.assertRaisesRegex(pace.Error, "'cycle' is no counter, or there twice; expected names of cycles, "):
+            compared(lambda x: x + x).options(counters=["cycle"]).run()
+
     def test_a_function_of_the_user_compares(self):
         result = compared(lambda x: x.mul(3)).compare_outputs(lambda expected, actual: None).run()
         self.assertEqual(result["mine"].outcome, "measured")

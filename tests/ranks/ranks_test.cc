@@ -584,6 +584,7 @@ TEST_CASE("options and expectations that ranks cannot follow are refused by name
       {[](pace::Options& options) { options.isolate = pace::Isolate::sides; },
        "does not go with --isolate sides; why: "},
       {[](pace::Options& options) { options.asks_for_mode_share = true; }, "does not go with --mode-share; why: "},
+      {[](pace::Options& options) { options.counters = {"cycles"}; }, "does not go with --counters; why: "},
       {[](pace::Options& options) { options.energy = true; }, "does not go with --energy; why: "},
       {[](pace::Options& options) { options.device_counts = true; }, "does not count kernels"},
   }));

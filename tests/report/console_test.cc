@@ -281,6 +281,17 @@ TEST_CASE("the energy of a call stands under its row, or why it is unknown") {
           ContainsSubstring("\n      energy 1191 mJ a call [1180, 1202], 1.250x the baseline's [1.200x, 1.300x]\n"));
 }
 
+TEST_CASE("counters of the CPU stand under their row, or why there are none") {
+  auto result = sample::comparison("relu");
+  result.implementations[0].counters = {{.name = "page_faults", .low = 2, .high = 2.5},
+                                        {.name = "cycles", .missing = "no such counter"}};
+  result.implementations[1].counters = {
+      {.name = "page_faults", .low = 5, .high = 5, .baseline_low = 2, .baseline_high = 2.5}};
+  CHECK_THAT(table_of({result}),
+             ContainsSubstring("\n      page_faults 2.000 to 2.500, cycles not counted (no such counter)\n") &&
+                 ContainsSubstring("\n      page_faults 5.000 (2.222x)\n"));
+}
+
 TEST_CASE("a share of the peak stands under its row, on a CPU as well") {
   auto result = sample::comparison("relu");
   result.implementations[1].share_of_peak = 0.5;

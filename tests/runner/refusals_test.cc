@@ -21,6 +21,15 @@ std::string refused(const std::vector<std::string>& command_lines) {
   return text;
 }
 
+TEST_CASE("counters are names of counters, each at most once") {
+  const std::string expected =
+      "; expected names of counters: cycles, instructions, branches, branch_misses, cache_references, cache_misses, "
+      "page_faults\n";
+  for (const std::string value : {"cycles,cycle", "cycles,cycles", "cycles,", ",cycles"})
+    CHECK(refused({"--counters " + value}) ==
+          "$ --counters " + value + "\npace: --counters: invalid value '" + value + "'" + expected);
+}
+
 TEST_CASE("refused values of options say these texts, word for word") {
   CHECK(refused({"--budget 1s", "--max-rounds 0", "--confidence 95", "--operands mine", "--csv",
                  "--allow-undecided perhaps", "--clock sundial", "--mode-share 11", "--no-table=yes"}) ==

@@ -39,6 +39,7 @@ def view(place, run, of_run, result, most, list_axis):
         "rates": rates,
         "clock": result["clock"],
         "has_energy": any(row["energy"] for row in all_rows),
+        "has_counters": any(row["counters"] for row in all_rows),
         "has_memory": any(row["device_memory"] or row["device_counts"] for row in all_rows),
         "has_instructions": any(row["instructions"] for row in all_rows),
         "has_counts": any(row["counts"] or row["instructions"] for row in all_rows),

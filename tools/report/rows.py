@@ -124,6 +124,20 @@ def _energy(energy):
     }
 
 
+def _counter(counter):
+    """A counter of the CPU in one call, and its ratio to the baseline's."""
+    if counter["missing"]:
+        return {"name": counter["name"], "events": counter["missing"], "ratio": "–"}
+    ends = dict.fromkeys(figures.significant(counter[key] or 0, 4) for key in ("low", "high"))
+    baseline = (counter["baseline_low"] or 0) + (counter["baseline_high"] or 0)
+    own = (counter["low"] or 0) + (counter["high"] or 0)
+    return {
+        "name": counter["name"],
+        "events": " to ".join(ends),
+        "ratio": figures.significant(own / baseline, 4) + "x" if baseline else "–",
+    }
+
+
 def _counted(row):
     """The counts beside times: memory and activities of a device, calls, allocations, instructions."""
     memory, activities, counts, instructions = (
@@ -137,6 +151,7 @@ def _counted(row):
             "allocations": figures.whole(memory["allocations"]),
         },
         "energy": row["energy"] and _energy(row["energy"]),
+        "counters": [_counter(each) for each in row["counters"]],
         "device_counts": activities and {key: figures.whole(value) for key, value in activities.items()},
         "counts": counts
         and {

@@ -245,6 +245,17 @@ _IMPLEMENTATION = Object(
         **{key: Number() for key in "peak_bytes reserved_bytes allocations driver_allocations".split()}
     ),
     device_counts=Object(**{key: Number() for key in "kernels launches synchronisations graph_nodes".split()}),
+    counters=ListOf(
+        Object(
+            name=Text(),
+            low=Number(),
+            high=Number(),
+            baseline_low=Number(),
+            baseline_high=Number(),
+            missing=Text(),
+            required=("name",),
+        )
+    ),
     counts=_COUNTS,
     why_uncounted=Text(),
     energy=Object(

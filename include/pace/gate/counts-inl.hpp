@@ -3,12 +3,14 @@
 
 #include "pace/gate/counts.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
+#include "pace/result/counters.hpp"
 
 namespace pace {
 
@@ -115,7 +117,52 @@ namespace gate {
                          .text()};
 }
 
+[[nodiscard]] inline Judgement judge_counter(const CounterEntry& counter, double ratio,
+                                             const ImplementationResult& row) {
+  const std::string own = '\'' + row.name + '\'', reference = '\'' + row.context.baseline + '\'', what = counter.what;
+  const auto invalid = [&](const std::string& why, const std::string& remedy = "") {
+    return Judgement{
+        .verdict = Verdict::invalid,
+        .message = MessageParts{own + " has no count of " + what + " beside the baseline's", why, remedy}.text()};
+  };
+  const auto found = std::ranges::find(row.counters, std::string_view(counter.name), &CounterSummary::name);
+  if (found == row.counters.end())
+    return invalid("this run did not count them", "--counters " + std::string(counter.name));
+  if (!found->missing.empty()) return invalid(found->missing);
+  if (row.is_baseline) return invalid("it is the baseline itself", "state it of a candidate");
+  if (!found->baseline_low || !found->baseline_high) return invalid("the baseline's could not be counted");
+  const auto text = [](double low, double high) {
+    return format_significant(low, 6) + (low == high ? "" : " to " + format_significant(high, 6));
+  };
+  const double low = *found->baseline_low, high = *found->baseline_high;
+  const std::string limit = format_significant(ratio, 4) + 'x';
+  const std::string figures = own + " has " + text(found->low, found->high) + ' ' + what + " in one call, and " +
+                              reference + ' ' + text(low, high);
+  if (found->high <= ratio * low)
+    return {.verdict = Verdict::passed, .message = figures + " (at most " + limit + " of that allowed)"};
+  if (found->low > ratio * high)
+    return {.verdict = Verdict::failed,
+            .message = MessageParts{figures + ", more than " + limit + " of that", "",
+                                    "find what made them more, or allow more"}
+                           .text()};
+  return {.verdict = Verdict::undecided,
+          .message = MessageParts{figures, "the counts lie on both sides of " + limit, "allow more"}.text()};
+}
+
 }  // namespace gate
+
+PACE_INLINE Expectation CounterAtMost(const std::string& name, double ratio) {
+  const CounterEntry* const counter = counter_entry(name);
+  if (counter == nullptr || !counter->is_exact)
+    throw Error("there is no gate on a counter '" + name + "'; expected one of: " + names_of_counters(true));
+  if (!(ratio > 0) || !std::isfinite(ratio))
+    throw Error("a ratio of " + name + " must be a positive number; found " + format_significant(ratio, 6));
+  return Expectation(Expectation::Rule{
+      .description = "ratio of " + std::string(counter->what) + " of at most " + format_significant(ratio, 4) + 'x',
+      .judge = [counter, ratio](const ImplementationResult& row) { return gate::judge_counter(*counter, ratio, row); },
+      .needs_counter = name,
+      .of_whole_iterations = true});
+}
 
 PACE_INLINE Expectation PeakMemoryAtMost(double ratio) {
   if (!(ratio > 0) || !std::isfinite(ratio))

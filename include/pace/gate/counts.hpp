@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "pace/base/config.hpp"
 #include "pace/gate/expectation.hpp"
@@ -87,6 +88,11 @@ inline constexpr CountEntry count_entries[] = {
 /// The verdict is `passed` or `failed` if all counts agree on it, `undecided` if they do not, and `invalid` if nothing
 /// was counted. Throws Error unless `ratio` is a positive number.
 [[nodiscard]] Expectation InstructionsAtMost(double ratio);
+/// Expects at most `ratio` times the baseline's events of an exact counter of the CPU (counter_entries), such as
+/// `branches`, in one call. The verdict is `passed` or `failed` if all counts of both agree on it, `undecided` if they
+/// do not, and `invalid` if the CPU or the kernel does not let it be read. Throws Error for another name, and unless
+/// `ratio` is a positive number.
+[[nodiscard]] Expectation CounterAtMost(const std::string& name, double ratio);
 
 }  // namespace pace
 

@@ -36,6 +36,8 @@ class Expectation : public Matcher<Expectation> {
     bool needs_device_counts = false;
     /// Whether the rule reads ImplementationResult::energy, which is only measured if an expectation needs it.
     bool needs_energy = false;
+    /// Counter that the rule reads of ImplementationResult::counters, which is only read if an expectation needs it.
+    std::string needs_counter = {};
     /// Whether the rule reads figures that exist for whole iterations only, not for phases.
     bool of_whole_iterations = false;
   };
@@ -97,6 +99,8 @@ class Expectation : public Matcher<Expectation> {
   [[nodiscard]] bool needs_device_counts() const { return rule_.needs_device_counts; }
   /// Returns whether it needs Options::energy.
   [[nodiscard]] bool needs_energy() const { return rule_.needs_energy; }
+  /// Returns the counter that it needs in Options::counters; empty: none.
+  [[nodiscard]] const std::string& needs_counter() const { return rule_.needs_counter; }
 
  private:
   [[nodiscard]] Judgement judge_by_rule(const ImplementationResult& row) const;

@@ -68,6 +68,10 @@ inline void refuse_for_sides(timing::Clock& clock, const ComparisonPlan& plan) {
     refuse(
         "each round has unseen values (renew_each_round), which are in this process; expected the same "
         "values in all rounds");
+  const bool counts = !plan.options.counters.empty() || std::ranges::any_of(plan.stated, [](const gate::Stated& each) {
+    return !each.expectation.needs_counter().empty();
+  });
+  if (counts) refuse("the events of its processes are not counted (--counters); expected one of them");
   if (const auto reason = reason_not_to_fork(); !reason.empty()) refuse(reason);
   const cpu_set_t allowed = allowed_cpus();
   if (const int cpus = CPU_COUNT(&allowed); cpus < 2)

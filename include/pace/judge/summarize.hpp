@@ -174,6 +174,7 @@ inline void add_speeds_on_unseen_values(std::span<const UnseenSpeed> found, Resu
     row.counts.reset();
     row.device_counts.reset();
     row.energy.reset();
+    row.counters.clear();
   }
   return result;
 }
@@ -365,6 +366,7 @@ inline void add_findings(const AuditFindings& findings, Result& result) {
     if (row.time) row.time->overhead = measurement.gate.mode.overhead;
   add_speeds_on_unseen_values(measurement.gate.findings.on_unseen_values, result);
   add_modes(measurement.other, participants, result);
+  for (const auto& [index, counters] : measurement.counters) result.implementations[index].counters = counters;
   if (measurement.host) result.phases.push_back(result_of_host(*measurement.host, prepared, participants, result));
   return result;
 }

@@ -110,9 +110,14 @@ PACE_INLINE void refuse_options(const pace::detail::ComparisonPlan& plan) {
     refuse("does not go with --mode-share; why: there are no further timing modes; try: --mode-share 0");
   if (options.device_counts)
     refuse("does not count kernels (Options::device_counts); why: it has no profiler; try: pace::compare on one GPU");
+  if (!options.counters.empty())
+    refuse("does not go with --counters; why: nothing adds up the events of several ranks; try: without it");
   if (options.energy)
     refuse("does not go with --energy; why: nothing adds up the energy of several GPUs; try: without it");
   for (const auto& [implementation, expectation] : plan.stated) {
+    if (!expectation.needs_counter().empty())
+      refuse("cannot judge a " + expectation.describe() +
+             "; why: nothing adds up the events of several ranks; try: pace::compare in one process");
     if (expectation.needs_energy())
       refuse("cannot judge a " + expectation.describe() +
              "; why: nothing adds up the energy of several GPUs; try: pace::compare on one GPU");

@@ -80,7 +80,7 @@ PACE_INLINE std::string ConsoleSink::lines(const Result& result) {
   // The baseline stands in the lines of the candidates, unless there is none or there is something to say of it alone.
   for (const auto& each : result.implementations)
     if (!each.is_baseline || result.implementations.size() == 1 || each.outcome != Outcome::measured ||
-        !each.judgements.empty() || each.instructions || each.energy)
+        !each.judgements.empty() || each.instructions || each.energy || !each.counters.empty())
       shown.push_back(&each);
   std::vector<std::vector<Cell>> rows;
   for (const auto* each : shown)
@@ -99,7 +99,7 @@ PACE_INLINE std::string ConsoleSink::lines(const Result& result) {
     fails = fails || at_fault(each.outcome) ||
             std::ranges::any_of(each.judgements, [](const Judgement& one) { return !one.acceptable; });
     text += table_.line(rows[i]);
-    for (const auto& line : {instructions(each), energy(each)})
+    for (const auto& line : {instructions(each), energy(each), counters(each)})
       if (!line.empty()) text += indented(line, remark_indent_of_lines, Colour::none);
     text += more;
   }
@@ -308,6 +308,21 @@ PACE_INLINE std::string ConsoleSink::energy(const ImplementationResult& each) {
   return text;
 }
 
+PACE_INLINE std::string ConsoleSink::counters(const ImplementationResult& each) {
+  std::string text;
+  for (const auto& counter : each.counters) {
+    text += (text.empty() ? "" : ", ") + counter.name + ' ';
+    if (!counter.missing.empty()) {
+      text += "not counted (" + counter.missing + ')';
+      continue;
+    }
+    text += format_significant(counter.low, 4);
+    if (counter.low != counter.high) text += " to " + format_significant(counter.high, 4);
+    if (const auto ratio = counter.ratio()) text += " (" + format_significant(*ratio, 4) + "x)";
+  }
+  return text;
+}
+
 PACE_INLINE std::string ConsoleSink::tails(const ImplementationResult& each) {
   if (!each.time) return "";
   const TimeSummary& time = *each.time;
@@ -360,7 +375,7 @@ PACE_INLINE std::string ConsoleSink::explanations(const ImplementationResult& ea
 
 PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) const {
   std::string text;
-  for (const auto& line : {instructions(each), energy(each)})
+  for (const auto& line : {instructions(each), energy(each), counters(each)})
     if (!line.empty()) text += indented(line, remark_indent, Colour::none);
   if (const auto line = tails(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   if (const auto line = modes(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);

@@ -6,6 +6,7 @@
 
 #include "pace/report/fields.hpp"
 #include "pace/report/json.hpp"
+#include "pace/result/counters.hpp"
 #include "pace/result/result.hpp"
 
 namespace pace::report {
@@ -161,6 +162,20 @@ struct Schema<EnergySummary> {
       field("ratio", &EnergySummary::ratio, "over the baseline's; null for the baseline"),
       field("ratio_interval", &EnergySummary::ratio_interval, "null with too few moves of the counter"),
       field("missing", &EnergySummary::missing, "why it is unknown"),
+  };
+};
+
+/// A counter of the CPU.
+template <>
+struct Schema<CounterSummary> {
+  static constexpr std::string_view name = "counter";
+  static constexpr auto fields = std::tuple{
+      required_field("name", &CounterSummary::name, "such as `branch_misses`"),
+      field("low", &CounterSummary::low, "fewest events of one call, of several counts"),
+      field("high", &CounterSummary::high, "most events of one call"),
+      field("baseline_low", &CounterSummary::baseline_low, "fewest of the baseline; null for it, or unknown"),
+      field("baseline_high", &CounterSummary::baseline_high, "most of the baseline; null for it, or unknown"),
+      field("missing", &CounterSummary::missing, "why it was not counted"),
   };
 };
 

@@ -1,6 +1,7 @@
 // Options: how long and how a comparison is measured, with the reasons for the defaults.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "pace/base/error.hpp"
 #include "pace/base/spelling.hpp"
 #include "pace/base/units.hpp"
+#include "pace/result/counters.hpp"
 
 namespace pace {
 
@@ -163,6 +165,9 @@ struct Options {
   /// Whether to measure the energy of a GPU call after the rounds, for some seconds. Expectations of energy set it.
   bool energy = false;
 
+  /// Counters of the CPU to read after the rounds, by names of counter_entries. Expectations of them add theirs.
+  std::vector<std::string> counters = {};
+
   /// Time for each further timing of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0: none.
   double mode_share = 0.25;
 
@@ -195,6 +200,10 @@ inline void validate(const Options& options) {
   require(options.max_interference >= 0 && options.max_interference <= 1,
           "max_interference must be above 0 and at most 1, such as 0.9, or 0 for the default");
   require(options.mode_share >= 0 && options.mode_share <= 10, "mode_share must lie between 0 and 10, such as 0.25");
+  for (auto each = options.counters.begin(); each != options.counters.end(); ++each)
+    if (counter_entry(*each) == nullptr || std::find(options.counters.begin(), each, *each) != each)
+      throw Error("options: counters: '" + *each + "' is no counter, or there twice; expected names of " +
+                  names_of_counters());
   require(options.alpha > 0 && options.alpha < 0.5, "alpha must lie between 0 and 0.5, such as 0.001");
   require(options.beta > 0 && options.beta < 0.5, "beta must lie between 0 and 0.5, such as 0.01");
 }

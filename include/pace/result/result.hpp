@@ -14,6 +14,7 @@
 #include "pace/base/units.hpp"
 #include "pace/base/utf8.hpp"
 #include "pace/result/conditions.hpp"
+#include "pace/result/counters.hpp"
 #include "pace/result/gate_context.hpp"
 #include "pace/result/outcome.hpp"
 #include "pace/result/verdict.hpp"
@@ -199,7 +200,8 @@ struct ImplementationResult {
   std::optional<DeviceMemory> device_memory;  ///< memory of one call on a GPU; absent on the CPU
   /// Counts of one call on a GPU (Options::device_counts); absent unless two calls have equal counts.
   std::optional<DeviceCounts> device_counts;
-  std::optional<EnergySummary> energy;  ///< energy of one call on a GPU (Options::energy); absent otherwise
+  std::optional<EnergySummary> energy;   ///< energy of one call on a GPU (Options::energy); absent otherwise
+  std::vector<CounterSummary> counters;  ///< counters of the CPU (Options::counters), in their order
 
   /// Counts of one call; absent unless two calls on equal operands have equal counts.
   std::optional<CallCounts> counts;

@@ -67,6 +67,9 @@ namespace pace::runner::detail {
   add("--mode-share", options.mode_share);
   add("--energy", options.energy ? "yes" : "no");
   add("--controls", options.controls ? "yes" : "no");
+  std::string counters;
+  for (const auto& name : options.counters) counters += (counters.empty() ? "" : ",") + name;
+  if (!counters.empty()) add("--counters", counters);
   if (session.suite_alpha)
     add("--suite-alpha", *session.suite_alpha);
   else

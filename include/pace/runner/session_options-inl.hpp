@@ -13,6 +13,7 @@
 
 #include "pace/base/error.hpp"
 #include "pace/os/most_threads.hpp"
+#include "pace/result/counters.hpp"
 
 namespace pace::runner {
 
@@ -51,6 +52,17 @@ template <class Enum>
             int megahertz = 0;
             to = text;
             return text == "base" || text == "max" || args::read_between(text, megahertz, 100, 10000);
+          },
+          ""};
+}
+
+/// Names of counters, separated by commas.
+[[nodiscard]] inline args::Value counters_value(std::vector<std::string>& to) {
+  return {"name,...", "names of counters: " + names_of_counters(),
+          [&to](const std::string& text) {
+            const auto names = args::read_names(text);
+            to = names.value_or(std::vector<std::string>());
+            return names && std::ranges::all_of(to, [](const auto& each) { return counter_entry(each) != nullptr; });
           },
           ""};
 }
@@ -143,6 +155,9 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
         {"--controls",
          "also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time",
          args::flag(measuring.controls)},
+        Option("--counters", "also count these events of a call after the rounds, such as branch_misses,page_faults",
+               detail::counters_value(measuring.counters))
+            .by_default("none"),
         {"--processes", "run everything in at most so many processes, one after another, and judge the gates by them",
          args::whole(options.processes, 1, 1000)},
         {"--allow-undecided", "exit code 0, not 43, if guards were let through undecided",

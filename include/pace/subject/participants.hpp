@@ -46,6 +46,10 @@ class Participants {
   [[nodiscard]] bool remains(std::size_t index) const {
     return std::binary_search(remaining_.begin(), remaining_.end(), index);
   }
+  /// Whether the implementation remains, and has not failed beside the rounds.
+  [[nodiscard]] bool is_measured(std::size_t index) const {
+    return remains(index) && states_[index].outcome == Outcome::measured;
+  }
   /// Whether the implementation is neither admitted nor dropped.
   [[nodiscard]] bool pending(std::size_t index) const { return states_[index].pending; }
   [[nodiscard]] bool device_lost() const { return !lost_device_.empty(); }

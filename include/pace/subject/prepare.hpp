@@ -167,6 +167,9 @@ inline void repair_all(const Prepared& prepared) {
   for (const auto& each : plan.stated) {
     prepared.options.device_counts |= each.expectation.needs_device_counts();
     prepared.options.energy |= each.expectation.needs_energy();
+    const auto& counter = each.expectation.needs_counter();
+    auto& counters = prepared.options.counters;
+    if (!counter.empty() && std::ranges::find(counters, counter) == counters.end()) counters.push_back(counter);
   }
   // Rounds that end as soon as a gate looks proven are biased away from the limit.
   if (run_context().defers_judgements) prepared.options.stop = StopPolicy::budget;

@@ -15,6 +15,7 @@
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
 #include "pace/timing/energy.hpp"
+#include "pace/timing/event_count.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
@@ -111,6 +112,11 @@ class Clock {
     return reading;
   }
 
+  /// Counts the events `name` of counter_entries while `work` runs. If they cannot be counted, it does not run, and the
+  /// result has the reason. Throws what `work` throws.
+  [[nodiscard]] virtual EventCount count_events(const std::string& /*name*/, FunctionRef<void()> /*work*/) {
+    return {.missing = "this clock has no counters"};
+  }
   /// Bandwidths of the machine on which calls run, for a lower limit of times; null: unknown to this clock.
   [[nodiscard]] virtual HostBandwidth* host_bandwidth() { return nullptr; }
 

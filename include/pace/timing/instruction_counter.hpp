@@ -166,19 +166,24 @@ class CallgrindCounter final : public InstructionCounter {
 class PerfCounter final : public InstructionCounter {
  public:
   /// Throws Unsupported, with the remedy, if the kernel does not permit it or the CPU has no such counter.
-  PerfCounter() : event_({PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS}, "instructions") {}
+  PerfCounter() {
+    if (!event_.open({PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS}, {}))
+      throw Unsupported(why_no_counter(what_, errno, "; virtual machines often have none: expected Callgrind there"));
+  }
 
   [[nodiscard]] std::string name() const override { return "perf"; }
   [[nodiscard]] std::int64_t count(FunctionRef<void()> work) override {
     {
       const detail::AtEnd stop([this] { event_.stop(); });
+      event_.prepare(what_);
       event_.start();
       work();
     }
-    return event_.counted();
+    return event_.counted(what_);
   }
 
  private:
+  std::string what_ = "instructions";
   PerfEvent event_;
 };
 

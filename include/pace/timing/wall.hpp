@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "pace/timing/clock.hpp"
+#include "pace/timing/count_on_cpu.hpp"
 #include "pace/timing/hardware_counter.hpp"
 #include "pace/timing/host_bandwidth.hpp"
 #include "pace/timing/machine_counters.hpp"
@@ -58,6 +59,10 @@ class WallClock final : public Clock {
   [[nodiscard]] std::optional<MachineCounters> counters() const override { return read_machine_counters(); }
 
   [[nodiscard]] std::optional<ThreadCounters> thread_counters() const override { return read_thread_counters(); }
+
+  [[nodiscard]] EventCount count_events(const std::string& name, FunctionRef<void()> work) override {
+    return count_on_cpu(name, work);
+  }
 
   /// Measured once per process.
   [[nodiscard]] HostBandwidth* host_bandwidth() override {

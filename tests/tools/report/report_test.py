@@ -340,6 +340,10 @@ class Figures(program.ReportCase):
                 "ratio_interval": {"low": 1.2, "high": 1.3, "confidence": 0.998},
                 "missing": "",
             }
+            row["counters"] = [
+                {"name": "page_faults", "low": 2, "high": 2.5, "baseline_low": 1, "baseline_high": 2, "missing": ""},
+                {"name": "cycles", "low": 0, "high": 0, "baseline_low": None, "baseline_high": None, "missing": "none here"},
+            ]
             row["device_counts"] = {"kernels": 2, "launches": 2, "synchronisations": 0, "graph_nodes": None}
         result["clock"] = "cold"
         result["conditions"]["gpu"] = {
@@ -362,6 +366,9 @@ class Figures(program.ReportCase):
         self.assertIn("it cannot be captured", page.text)
         self.assertIn("1191 mJ [1180, 1202]", page.text)
         self.assertIn("1.250x [1.200x, 1.300x]", page.text)
+        self.assertIn("2.000 to 2.500", page.text)
+        self.assertIn("1.500x", page.text)
+        self.assertIn("none here", page.text)
         self.assertIn("The mode of the comparison's times and speed-ups is cold.", page.text)
         facts = dict(zip((each["text"] for each in page.all("dt")), (each["text"] for each in page.all("dd"))))
         expected = {

@@ -30,6 +30,7 @@
 #include "pace/gpu/multi_mode_clock.hpp"
 #include "pace/gpu/owned.hpp"
 #include "pace/result/result.hpp"
+#include "pace/timing/count_on_cpu.hpp"
 #include "pace/timing/energy.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
@@ -171,6 +172,14 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   [[nodiscard]] std::unique_ptr<timing::EnergyRecording> record_energy() override {
     if (!nvml_ || !nvml_->millijoules()) return nullptr;
     return std::make_unique<EnergyRecorder>(*nvml_);
+  }
+
+  /// Counts events of the host. What was launched before does not make it wait.
+  [[nodiscard]] timing::EventCount count_events(const std::string& name, FunctionRef<void()> work) override {
+    device_.synchronise();
+    auto count = timing::count_on_cpu(name, work);
+    device_.synchronise();
+    return count;
   }
 
   /// Looks for MIG, MPS and other processes, by NVML and the environment.

@@ -1,0 +1,62 @@
+// counter_entries: the counters that `--counters` and CounterAtMost() name.
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace pace {
+
+/// A counter that pace reads.
+struct CounterEntry {
+  const char* name;  ///< as `--counters` and results have it
+  const char* what;  ///< the events in words, such as `branch misses`
+  /// Whether equal calls have nearly equal counts, so that a gate on them needs no error rate.
+  bool is_exact;
+};
+
+/// All counters: events in user code of the threads of the process.
+inline constexpr CounterEntry counter_entries[] = {
+    {"cycles", "cycles", false},
+    {"instructions", "instructions", true},
+    {"branches", "branches", true},
+    {"branch_misses", "branch misses", false},
+    {"cache_references", "accesses to the last-level cache", false},
+    {"cache_misses", "misses of the last-level cache", false},
+    {"page_faults", "page faults", true},
+};
+
+/// Returns the entry of that name; null if there is none.
+[[nodiscard]] inline const CounterEntry* counter_entry(std::string_view name) {
+  const auto* const found = std::ranges::find(counter_entries, name, &CounterEntry::name);
+  return found == std::end(counter_entries) ? nullptr : found;
+}
+
+/// Returns all names, or those of exact counters alone, separated by commas.
+[[nodiscard]] inline std::string names_of_counters(bool exact_alone = false) {
+  std::string names;
+  for (const auto& each : counter_entries)
+    if (each.is_exact || !exact_alone) names += (names.empty() ? "" : ", ") + std::string(each.name);
+  return names;
+}
+
+/// Events of one call, by several counts of many calls, outside of the timed rounds.
+struct CounterSummary {
+  std::string name = {};                     ///< a name of counter_entries
+  double low = 0;                            ///< fewest events of one call
+  double high = 0;                           ///< most events of one call; equal to `low` if the counts agree
+  std::optional<double> baseline_low = {};   ///< fewest events of one call of the baseline; absent for it, or unknown
+  std::optional<double> baseline_high = {};  ///< most events of one call of the baseline
+  std::string missing = {};                  ///< why there are no counts; empty otherwise
+
+  /// Returns the ratio of the means of both ends to the baseline's; absent without one.
+  [[nodiscard]] std::optional<double> ratio() const {
+    if (!missing.empty() || !baseline_low || !baseline_high || !(*baseline_low + *baseline_high > 0))
+      return std::nullopt;
+    return (low + high) / (*baseline_low + *baseline_high);
+  }
+};
+
+}  // namespace pace
