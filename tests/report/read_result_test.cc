@@ -60,6 +60,7 @@ Result full() {
   conditions.longest_cycle = Nanoseconds(8);
   conditions.median_cycle = Nanoseconds(9);
   conditions.shortest_cycle = Nanoseconds(10);
+  conditions.interrupted_cycles = 5;
   conditions.gpu = GpuConditions{4, 1500, 1980, 60, 500, 0.25, 0.5, 2, 3, Nanoseconds(7e6), 1, 0.5, {"process 7"}};
   conditions.disturbances = {"One.", "Two."};
   result.controls = {{.injected = 0.95, .speedup = speedup, .proven_slower = true, .proven_faster = true}};
@@ -152,6 +153,7 @@ void same(const Conditions& read, const Conditions& written) {
   CHECK(read.waiting == written.waiting);
   CHECK(read.throttled == written.throttled);
   CHECK(read.involuntary_switches == written.involuntary_switches);
+  CHECK(read.interrupted_cycles == written.interrupted_cycles);
   CHECK(read.clock_error == written.clock_error);
   CHECK(read.suspended == written.suspended);
   CHECK(read.longest_cycle == written.longest_cycle);

@@ -328,8 +328,8 @@ RESULT = Object(
         **{
             key: Number()
             for key in (
-                "steal others waiting throttled involuntary_switches clock_error_ns suspended_ns longest_cycle_ns "
-                "median_cycle_ns shortest_cycle_ns"
+                "steal others waiting throttled involuntary_switches interrupted_cycles clock_error_ns suspended_ns "
+                "longest_cycle_ns median_cycle_ns shortest_cycle_ns"
             ).split()
         },
     ),

@@ -32,27 +32,36 @@
 
 namespace pace::detail {
 
+/// Adds a note that `dropped` cycles are left out, since `why`, unless they are few. If too few are left for a verdict,
+/// it is a disturbance, with what to `attempt`.
+inline void note_left_out(std::size_t dropped, const std::string& why, const std::string& attempt,
+                          const GatedRounds& gated, Result& result) {
+  constexpr double few = 0.05;
+  const Samples& samples = gated.samples;
+  const std::size_t count = samples.timed.size(), needed = gated.calibration.fewest_cycles;
+  // If all were left out, the rounds have the last one.
+  const std::size_t left = samples.kept_none ? 0 : samples.rounds.rounds / count;
+  const double share = static_cast<double>(dropped) / static_cast<double>(left + dropped);
+  const std::string note = std::to_string(dropped) + " of " + std::to_string(left + dropped) + " cycles (" +
+                           format_percent(share) + ") are left out, since " + why;
+  const bool too_few =
+      left == 0 || (left < needed && left + dropped >= needed && samples.rounds.stop_reason != StopReason::rule);
+  if (too_few && !samples.panels.empty())
+    result.conditions.disturbances.push_back(note + ". A verdict needs " + std::to_string(needed) + " cycles, and " +
+                                             std::to_string(left) + (left == 1 ? " is" : " are") +
+                                             " left; try: " + attempt + " (" + option_text("budget") + ").");
+  else if (share > few)
+    result.notes.push_back(note + '.');
+}
+
 /// Adds notes on the GPU to `result`: cycles that were left out, clocks, and who else uses it. Adds a disturbance if
 /// too few cycles are left.
 inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double tolerated, Result& result) {
   const Samples& samples = gated.samples;
-  const std::size_t count = samples.timed.size(), needed = gated.calibration.fewest_cycles;
-  auto& found = result.conditions.disturbances;
   if (gpu.dropped_cycles > 0) {
-    // If all were left out, the rounds have the last one.
-    const std::size_t left = samples.kept_none ? 0 : samples.rounds.rounds / count;
-    const std::size_t cycles = left + gpu.dropped_cycles;
-    std::string note = std::to_string(gpu.dropped_cycles) + " of " + std::to_string(cycles) + " cycles (" +
-                       format_percent(static_cast<double>(gpu.dropped_cycles) / static_cast<double>(cycles)) +
-                       ") are left out, since the GPU's clock or what lowers it differed between the sides";
-    if (gpu.paused.count() > 0) note += "; the GPU had " + format_time(gpu.paused) + " to cool down";
-    const bool too_few = left == 0 || (left < needed && samples.rounds.stop_reason != StopReason::rule);
-    if (too_few && !samples.panels.empty())
-      found.push_back(note + ". A verdict needs " + std::to_string(needed) + " cycles, and " + std::to_string(left) +
-                      (left == 1 ? " is" : " are") + " left; try: more time to cool down (" + option_text("budget") +
-                      ").");
-    else
-      result.notes.push_back(note + '.');
+    std::string why = "the GPU's clock or what lowers it differed between the sides";
+    if (gpu.paused.count() > 0) why += "; the GPU had " + format_time(gpu.paused) + " to cool down";
+    note_left_out(gpu.dropped_cycles, why, "more time to cool down", gated, result);
   }
   if (gpu.slowed > tolerated && gpu.highest_clock > 0)
     result.notes.push_back("Heat or its hardware slowed the GPU down in " + format_percent(gpu.slowed) +
@@ -94,6 +103,11 @@ inline void note_gpu(const GpuConditions& gpu, const GatedRounds& gated, double 
     found.push_back(slowed + '.');
   }
   if (!gated.mode.distortion.empty() && tolerated < 1) found.push_back(gated.mode.distortion);
+  if (const auto dropped = result.conditions.interrupted_cycles; dropped > 0) {
+    std::string why = "another process had the core within a sample";
+    if (result.conditions.gave_up_leaving_out) why += "; later cycles all count, with others' time in them";
+    note_left_out(dropped, why, "a quieter machine, or more time", gated, result);
+  }
   if (result.conditions.gpu) note_gpu(*result.conditions.gpu, gated, tolerated, result);
   std::string text;
   for (const auto& sentence : found) {

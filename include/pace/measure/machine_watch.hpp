@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "pace/measure/gpu_watch.hpp"
+#include "pace/measure/interruption_watch.hpp"
 #include "pace/result/conditions.hpp"
 #include "pace/result/options.hpp"
 #include "pace/stats/quantile.hpp"
@@ -23,7 +24,7 @@ class MachineWatch final : public timing::RoundObserver {
  public:
   /// Reserves memory for `most_cycles` of `implementations`, so that nothing is allocated between samples.
   MachineWatch(timing::Clock& clock, std::size_t most_cycles, std::size_t implementations, const Options& options = {})
-      : clock_(clock), gpu_(clock, implementations, options) {
+      : clock_(clock), gpu_(clock, implementations, options), interruptions_(clock, implementations, options) {
     cycles_.reserve(most_cycles);
     if (clock.thread_counters()) sides_.resize(implementations);
     rates_.resize(sides_.size());
@@ -36,35 +37,41 @@ class MachineWatch final : public timing::RoundObserver {
   /// Reads the thread's counters around each sample, to know them for each implementation.
   void sample_started() override {
     gpu_.sample_started();
+    interruptions_.sample_started();
     if (sides_.empty()) return;
     sample_began_ = clock_.now();
     thread_before_ = clock_.thread_counters().value_or(timing::ThreadCounters{});
   }
   void sample_ended(std::size_t implementation) override {
-    if (!sides_.empty()) add_sample(implementation);
+    interruptions_.sample_ended(implementation, sides_.empty() ? CpuUse{} : add_sample(implementation));
     gpu_.sample_ended(implementation);
   }
 
   void cycle_ended(const timing::Rounds& so_far) override {
-    const Nanoseconds elapsed = so_far.elapsed, paused = gpu_.paused() - paused_;
-    if (cycles_.size() < cycles_.capacity()) cycles_.push_back((elapsed - last_ - paused).count());
+    const Nanoseconds elapsed = so_far.elapsed, paused = gpu_.paused() + interruptions_.took() - paused_;
+    if (kept_ && cycles_.size() < cycles_.capacity()) cycles_.push_back((elapsed - last_ - paused).count());
     last_ = elapsed;
     paused_ += paused;
     gpu_.cycle_ended(elapsed);
+    interruptions_.cycle_ended(elapsed);
   }
 
-  /// Leaves out cycles whose sides ran at different clocks of a GPU.
-  [[nodiscard]] bool keeps_cycle() override { return gpu_.keeps_cycle(); }
-  [[nodiscard]] Nanoseconds took() const override { return gpu_.took(); }
+  /// Leaves out cycles whose sides ran at different clocks of a GPU, and those that another process interrupted.
+  [[nodiscard]] bool keeps_cycle() override {
+    const bool same_clock = gpu_.keeps_cycle();
+    return kept_ = interruptions_.keeps_cycle() && same_clock;
+  }
+  [[nodiscard]] Nanoseconds took() const override { return gpu_.took() + interruptions_.took(); }
 
-  /// Time so far for cycles that a GPU's clocks spoilt, and for its rests.
-  [[nodiscard]] Nanoseconds lost_to_gpu() const { return gpu_.lost(); }
+  /// Time so far for cycles that were left out, and for rests.
+  [[nodiscard]] Nanoseconds lost() const { return gpu_.lost() + interruptions_.lost(); }
 
-  /// Time of the samples so far that the measuring thread waited for a core.
-  [[nodiscard]] Nanoseconds waited() const {
-    Nanoseconds all{};
-    for (const auto& side : sides_) all += side.waited();
-    return all;
+  /// The same, and the time of other samples that the measuring thread waited for a core.
+  [[nodiscard]] Nanoseconds lost_or_waited() const {
+    Nanoseconds waited{};
+    for (const auto& side : sides_) waited += side.waited();
+    // The thread waits in cycles that are left out, too.
+    return gpu_.lost() + std::max(waited, interruptions_.lost());
   }
 
   [[nodiscard]] Conditions finish() {
@@ -82,6 +89,12 @@ class MachineWatch final : public timing::RoundObserver {
     }
     conditions.sides = std::move(sides_);
     conditions.gpu = gpu_.finish();
+    conditions.interrupted_cycles = interruptions_.dropped();
+    conditions.gave_up_leaving_out = interruptions_.gave_up();
+    conditions.unevenness = interruptions_.unevenness();
+    // Preemptions of other threads are unknown.
+    conditions.uninterrupted =
+        interruptions_.clean() && std::ranges::none_of(conditions.sides, &SideConditions::has_other_threads);
     if (cycles_.empty()) return conditions;
     const auto cycles = stats::sorted(std::move(cycles_));
     conditions.shortest_cycle = Nanoseconds(cycles.front());
@@ -104,13 +117,14 @@ class MachineWatch final : public timing::RoundObserver {
     return stats::quantile(stats::sorted(std::move(values)), 0.5);
   }
 
-  void add_sample(std::size_t implementation) {
+  CpuUse add_sample(std::size_t implementation) {
     const auto thread = clock_.thread_counters().value_or(timing::ThreadCounters{});
     const Nanoseconds took = clock_.now() - sample_began_;
     auto& side = sides_[implementation];
+    const Nanoseconds own = thread.cpu - thread_before_.cpu, of_all = thread.process_cpu - thread_before_.process_cpu;
     side.sampled += took;
-    side.off += took - (thread.cpu - thread_before_.cpu);
-    side.process_cpu += thread.process_cpu - thread_before_.process_cpu;
+    side.off += took - own;
+    side.process_cpu += of_all;
     side.process_cpu_step = thread.process_cpu_step;
     const auto sample = clock_.last_sample();
     if (auto& rates = rates_[implementation];
@@ -121,6 +135,7 @@ class MachineWatch final : public timing::RoundObserver {
     }
     side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
     side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
+    return {.own = own, .off = took - own, .others = of_all - own};
   }
 
   timing::Clock& clock_;
@@ -134,7 +149,9 @@ class MachineWatch final : public timing::RoundObserver {
   std::vector<std::vector<Rates>> rates_;
   std::vector<std::vector<double>> stretches_;
   GpuWatch gpu_;
+  InterruptionWatch interruptions_;
   Nanoseconds paused_{};
+  bool kept_ = true;
 };
 
 }  // namespace pace::detail

@@ -123,16 +123,16 @@ class StopWhenDecided final : public timing::StoppingRule {
     return true;
   }
 
-  /// Without expectations there is no verdict to wait for. Waits up to three more budgets; a machine busier than that,
-  /// or a hotter GPU, decides nothing.
+  /// Waits up to three more budgets while cycles that were left out make them too few. With expectations it waits as
+  /// long for a verdict; a machine busier than that, or a hotter GPU, decides nothing.
   [[nodiscard]] Nanoseconds not_counted() const override {
     constexpr double most_budgets = 3;
     const Options& options = calibration_.options;
-    if (panels_.empty() || options.stop == StopPolicy::budget) return {};
-    const Nanoseconds most = most_budgets * options.budget, lost = machine_.lost_to_gpu();
+    const Nanoseconds most = most_budgets * options.budget;
     const bool too_few = rounds_ < calibration_.fewest_cycles * calibration_.timed.size();
-    if (lost.count() > 0 && too_few) return most;
-    return std::min<Nanoseconds>(machine_.waited() + lost, most);
+    if (machine_.lost().count() > 0 && too_few) return most;
+    if (panels_.empty() || options.stop == StopPolicy::budget) return {};
+    return std::min(machine_.lost_or_waited(), most);
   }
 
  private:
@@ -194,13 +194,15 @@ class ProgressOfRounds final : public timing::RoundObserver {
                                       calibration.fewest_cycles, options, observers, &rule);
   samples.kept_none = rule.add_only_cycle(samples.rounds);
   samples.conditions = machine.finish();
+  samples.conditions.uninterrupted = samples.conditions.uninterrupted && !samples.kept_none;
   if (controls) samples.controls = controls->summarize(options.alpha, options.confidence);
 
   auto& ended = samples.rounds.stop_reason;
   samples.watched = !panels.empty() && (options.stop == StopPolicy::decided || ended == StopReason::rule);
-  const bool has_dropped = samples.conditions.gpu && samples.conditions.gpu->dropped_cycles > 0;
+  const std::size_t dropped = samples.conditions.interrupted_cycles +
+                              (samples.conditions.gpu ? samples.conditions.gpu->dropped_cycles : 0);
   const bool too_few_for_verdict =
-      !panels.empty() && !has_dropped && samples.rounds.rounds < calibration.fewest_cycles * count;
+      !panels.empty() && samples.rounds.rounds / count + dropped < calibration.fewest_cycles;
   samples.panels = std::move(panels);
   const bool too_short = samples.rounds.elapsed < prepared.options.budget;
   if (ended == StopReason::budget && (too_short || too_few_for_verdict)) ended = StopReason::deadline;

@@ -229,6 +229,8 @@ struct Schema<Conditions> {
       field("waiting", &Conditions::waiting, "share of the rounds in which the measuring thread had to wait"),
       field("throttled", &Conditions::throttled, "share of the rounds in which the container's quota was used up"),
       field("involuntary_switches", &Conditions::involuntary_switches, "times that the thread was put aside"),
+      field("interrupted_cycles", &Conditions::interrupted_cycles,
+            "cycles left out: another process had the core within a sample"),
       field("clock_error_ns", &Conditions::clock_error, "what the clock counted more than a hardware counter, ns"),
       field("suspended_ns", &Conditions::suspended, "for how long the machine slept, ns"),
       field("longest_cycle_ns", &Conditions::longest_cycle, "of the crossover cycles, ns"),

@@ -51,6 +51,11 @@ struct SideConditions {
   /// Relative error of `ticks_per_nanosecond`: a step of the clock, and the time to read it by the CPU's counter.
   double tick_error = 0;
 
+  /// Whether threads of this process beside the measuring one used the CPU during the samples.
+  [[nodiscard]] bool has_other_threads() const {
+    constexpr double share = 0.05;
+    return process_cpu - (sampled - off) > share * sampled;
+  }
   /// Returns the CPU seconds that the process used per second of the samples; 0: unknown.
   [[nodiscard]] double cores() const { return sampled.count() > 0 ? process_cpu / sampled : 0; }
 
@@ -80,6 +85,14 @@ struct Conditions {
   std::optional<Nanoseconds> clock_error = {};
   /// Time for which the machine was suspended.
   std::optional<Nanoseconds> suspended = {};
+  /// Number of cycles that were left out, since another process had the core within a sample.
+  std::size_t interrupted_cycles = 0;
+  /// Whether cycles ceased to be left out, so that those that count have others' time in them.
+  bool gave_up_leaving_out = false;
+  /// How much more CPU time one side takes in all cycles than in those that count, over the same of another side.
+  double unevenness = 1;
+  /// Whether nothing preempted the measuring thread within the samples that count, and no other thread ran in them.
+  bool uninterrupted = false;
   Nanoseconds longest_cycle{};   ///< length of the longest crossover cycle; 0 without cycles
   Nanoseconds median_cycle{};    ///< median length of a crossover cycle; 0 without cycles
   Nanoseconds shortest_cycle{};  ///< length of the shortest crossover cycle; negative only if the clock ran backwards
@@ -100,6 +113,9 @@ inline constexpr double others = 0.97;
 /// Share of a GPU's multiprocessors' time that other processes may use. Their kernels run beside ours or in turns with
 /// them, for milliseconds. NVML tells whole per cents, and a desktop that draws its clock takes one or two.
 inline constexpr double gpu_others = 0.05;
+/// Conditions::unevenness. A thread that was preempted finds cold caches, which takes longer for some code than for
+/// other.
+inline constexpr double unevenness = 1.1;
 /// Length of a cycle. Page faults, disk accesses and pauses of a virtual machine are shorter, and robust statistics
 /// tolerate them.
 inline constexpr Nanoseconds gap = std::chrono::seconds(1);
@@ -200,6 +216,8 @@ inline constexpr double cores_per_thread = 1.2;
     found.push_back(who + format_percent(*value) + what + " (limit: " + format_percent(limit) + ").");
   };
   beyond(conditions.steal, share, " of the CPU time that this machine wanted", "The hypervisor gave others ");
+  // Between samples others may have the core for as long as they like.
+  charged = charged || conditions.uninterrupted;
   // One or two preemptions spoil a few samples, which robust statistics tolerate.
   constexpr std::int64_t fewest_switches = 5;
   if (!charged && conditions.involuntary_switches.value_or(fewest_switches) >= fewest_switches)
@@ -208,6 +226,10 @@ inline constexpr double cores_per_thread = 1.2;
   // Using up the quota preempts the thread, too.
   if (!charged)
     beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
+  if (share < 1 && conditions.unevenness > limits::unevenness)
+    found.push_back("Interrupted cycles are left out, and the rest favour one side: over all cycles it takes " +
+                    format_percent(conditions.unevenness - 1) + " more CPU time, beside another side (limit: " +
+                    format_percent(limits::unevenness - 1) + ").");
   if (share < 1) beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");
   if (conditions.longest_cycle > limits::gap && conditions.longest_cycle > limits::gap_factor * conditions.median_cycle)
     found.push_back("The process stood still: one cycle of rounds took " + format_time(conditions.longest_cycle) +

@@ -75,7 +75,8 @@ inline constexpr std::size_t most_rounds = 10'000'000;
 /// How long and how a comparison is measured.
 struct Options {
   /// Time for the timed rounds of one comparison, all implementations together. With expectations, time that the
-  /// measuring thread waited for a core, or that a throttled GPU took, does not count, up to three budgets.
+  /// measuring thread waited for a core, and that of cycles that are left out and of rests, does not count, up to three
+  /// budgets. Neither does it without them while too few cycles are left for an interval.
   Nanoseconds budget = std::chrono::seconds(1);
 
   /// Rounds continue past the budget up to this time while the median has no interval. Expectations stated before the

@@ -97,6 +97,8 @@ class Clock {
 
   /// The last sample by this clock and by the CPU's counter, without the preparation.
   [[nodiscard]] virtual TwoClocks last_sample() const { return {}; }
+  /// Whether the kernel preempted the measuring thread while it timed the last sample; nothing: unknown to this clock.
+  [[nodiscard]] virtual std::optional<bool> was_interrupted() const { return std::nullopt; }
   /// Counters of the calling thread; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }
   /// Counters of the machine and this process; nothing: unknown to this clock.
@@ -128,8 +130,10 @@ class Clock {
   Clock(const Clock&) = default;             ///< protected, so that no clock is sliced
   Clock& operator=(const Clock&) = default;  ///< protected, so that no clock is sliced
 
-  /// Prepares the subject, and takes a sample by time_prepared().
+  /// Prepares the subject, calls prepared(), and takes a sample by time_prepared().
   Nanoseconds sample_plainly(Subject& subject, std::size_t operands, std::int64_t iterations);
+  /// Called when a sample is prepared, just before it is timed.
+  virtual void prepared() {}
 
  private:
   Nanoseconds lap_{};
@@ -219,6 +223,7 @@ inline Nanoseconds Clock::sample_plainly(Subject& subject, std::size_t operands,
     subject.prepare(operands);
   else
     lead_in(subject, operands);
+  prepared();
   return time_prepared(subject, operands, iterations);
 }
 

@@ -103,6 +103,13 @@ template <class T>
 
 }  // namespace detail
 
+/// Returns how often the calling thread was preempted. Takes some hundred nanoseconds.
+[[nodiscard]] inline std::int64_t times_preempted() {
+  rusage usage{};
+  // From the kernel, since the program may have its own getrusage().
+  return ::syscall(SYS_getrusage, RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
+}
+
 /// Reads the counters of the calling thread. A counter that cannot be read is 0.
 [[nodiscard]] inline ThreadCounters read_thread_counters() {
   ThreadCounters counters;

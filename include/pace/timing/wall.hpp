@@ -31,8 +31,12 @@ class WallClock final : public Clock {
 
   Nanoseconds sample(Subject& subject, std::size_t operands, std::int64_t iterations) override {
     sample_ = {};
-    return sample_plainly(subject, operands, iterations);
+    const Nanoseconds time = sample_plainly(subject, operands, iterations);
+    interrupted_ = times_preempted() != preempted_before_;
+    return time;
   }
+  /// By the kernel's count of involuntary switches of the thread, read just before and after what is timed.
+  [[nodiscard]] std::optional<bool> was_interrupted() const override { return interrupted_; }
 
   void begin_lap() override { lap_ = read(); }
   [[nodiscard]] Nanoseconds end_lap() override { return add(lap_); }
@@ -75,6 +79,9 @@ class WallClock final : public Clock {
 
   [[nodiscard]] std::string name() const override { return "wall"; }
 
+ protected:
+  void prepared() override { preempted_before_ = times_preempted(); }
+
  private:
   [[nodiscard]] ClockReading read() const {
     ClockReading reading;
@@ -94,6 +101,8 @@ class WallClock final : public Clock {
   Nanoseconds resolution_{};
   bool steady_ticks_ = has_steady_ticks();
   TwoClocks sample_;
+  std::int64_t preempted_before_ = 0;
+  bool interrupted_ = false;
   ClockReading lap_;
 };
 
