@@ -71,7 +71,7 @@ TEST_CASE("each form of value means what Python means by it") {
 TEST_CASE("tensors keep sizes, dtype and strides") {
   CHECK(argument("T([2048, 768], f16, stride=(0, 0))") == Value(TensorSpec{{2048, 768}, DType::f16, {{0, 0}}}));
   CHECK(argument("T([3], f32, stride=(2,))") == Value(TensorSpec{{3}, DType::f32, {{2}}}));
-  CHECK(argument("T([], f32, stride=())") == Value(TensorSpec{{}, DType::f32, {{}}}));
+  CHECK(argument("T([], f32, stride=())") == Value(TensorSpec{{}, DType::f32, std::vector<std::int64_t>{}}));
   CHECK(argument("T([0, 4], i64)") == Value(TensorSpec{{0, 4}, DType::i64, {}}));
   CHECK(argument("T((2, 3), 'f16', [3, 1])") == Value(TensorSpec{{2, 3}, DType::f16, {{3, 1}}}));
 }
