@@ -8,6 +8,7 @@
 
 #include "pace/base/cut_text.hpp"
 #include "pace/base/digest.hpp"
+#include "pace/base/edit_distance.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
@@ -26,6 +27,15 @@ TEST_CASE("an input error names file, line and column as far as known") {
   CHECK_THROWS_MATCHES(throw pace::InputError({}, "x"), pace::Error, Message("x"));
   // As of text on a command line: a line and a column name nothing there.
   CHECK(pace::Location{"", 1, 13}.to_string().empty());
+}
+
+TEST_CASE("spellings are as far apart as letters must change") {
+  CHECK(pace::edit_distance("", "") == 0);
+  CHECK(pace::edit_distance("add", "") == 3);
+  CHECK(pace::edit_distance("", "add") == 3);
+  CHECK(pace::edit_distance("kitten", "sitting") == 3);
+  CHECK(pace::edit_distance("sitting", "kitten") == 3);
+  CHECK(pace::edit_distance("ab", "ba") == 2);
 }
 
 TEST_CASE("a digest is FNV-1a's") {

@@ -4,16 +4,15 @@
 #include <algorithm>
 #include <compare>
 #include <cstddef>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <c10/core/TensorOptions.h>
 
+#include "pace/base/edit_distance.hpp"
 #include "pace/base/error.hpp"
 
 namespace pace::benches::operators {
@@ -54,21 +53,6 @@ namespace detail {
   return text + '.' + (name.overload_name.empty() ? "default" : name.overload_name);
 }
 
-/// Edit distance (Levenshtein) of two short words, by the usual one-row dynamic programme.
-[[nodiscard]] inline std::size_t edit_distance(std::string_view left, std::string_view right) {
-  std::vector<std::size_t> row(right.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < right.size(); ++j) {
-      const std::size_t replaced = diagonal + (left[i] == right[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, diagonal + 1, row[j] + 1});
-    }
-  }
-  return row.back();
-}
-
 }  // namespace detail
 
 /// Returns up to `most` names that a user may have meant by `name`, nearest first: other overloads of the same
@@ -93,9 +77,9 @@ namespace detail {
   };
   std::vector<Found> found;
   for (const c10::OperatorName& known : c10::Dispatcher::singleton().getAllOpNames()) {
-    const std::size_t distance = known.name == wanted ? 0 : detail::edit_distance(known.name, wanted);
+    const std::size_t distance = known.name == wanted ? 0 : edit_distance(known.name, wanted);
     if (distance <= furthest)
-      found.push_back({distance, detail::edit_distance(known.overload_name, overload), detail::dotted_name(known)});
+      found.push_back({distance, edit_distance(known.overload_name, overload), detail::dotted_name(known)});
   }
   std::sort(found.begin(), found.end());
   const bool base_exists = !found.empty() && found.front().distance == 0;

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "pace/args/spellings.hpp"
+#include "pace/base/edit_distance.hpp"
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
 #include "pace/os/bazel.hpp"
@@ -281,7 +282,7 @@ PACE_INLINE std::string nearest(const Groups& groups, const std::string& name) {
       for (const auto& each : option.names()) {
         if (!each.starts_with("--") || option.is_hidden()) continue;
         const bool goes_on = small.size() > 2 && each.starts_with(small);
-        const std::pair away{!goes_on, detail::distance(small, each)};
+        const std::pair away{!goes_on, edit_distance(small, each)};
         if ((!goes_on && away.second > most) || (!found.empty() && away >= least)) continue;
         least = away;
         found = each;

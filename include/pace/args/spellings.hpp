@@ -1,13 +1,11 @@
-// Text of command lines: spellings of names, distances between them, and lines of the help.
+// Text of command lines: spellings of names, and lines of the help.
 #pragma once
 
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <numeric>
 #include <set>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace pace::args::detail {
@@ -56,20 +54,6 @@ inline std::string wrapped(const std::string& text, std::size_t width) {
 inline std::string in_small_letters(std::string text) {
   for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   return text;
-}
-
-/// The number of letters to insert, remove or replace (Levenshtein's distance).
-inline std::size_t distance(const std::string& one, const std::string& other) {
-  std::vector<std::size_t> row(other.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < one.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < other.size(); ++j) {
-      const std::size_t replaced = diagonal + (one[i] == other[j] ? 0 : 1);
-      diagonal = std::exchange(row[j + 1], std::min({row[j] + 1, row[j + 1] + 1, replaced}));
-    }
-  }
-  return row.back();
 }
 
 }  // namespace pace::args::detail
