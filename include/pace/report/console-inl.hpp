@@ -14,6 +14,7 @@
 #include "pace/base/format.hpp"
 #include "pace/base/message_parts.hpp"
 #include "pace/report/console.hpp"
+#include "pace/report/counted_lines.hpp"
 #include "pace/report/environment.hpp"
 #include "pace/report/judged.hpp"
 #include "pace/report/sink.hpp"
@@ -99,7 +100,7 @@ PACE_INLINE std::string ConsoleSink::lines(const Result& result) {
     fails = fails || at_fault(each.outcome) ||
             std::ranges::any_of(each.judgements, [](const Judgement& one) { return !one.acceptable; });
     text += table_.line(rows[i]);
-    for (const auto& line : {instructions(each), energy(each), counters(each)})
+    for (const auto& line : {instructions_line(each), energy_line(each), counters_line(each)})
       if (!line.empty()) text += indented(line, remark_indent_of_lines, Colour::none);
     text += more;
   }
@@ -293,36 +294,6 @@ PACE_INLINE std::string ConsoleSink::modes(const ImplementationResult& each) {
   return text + missing + added;
 }
 
-PACE_INLINE std::string ConsoleSink::energy(const ImplementationResult& each) {
-  if (!each.energy) return "";
-  const auto& found = *each.energy;
-  if (!found.missing.empty()) return "no energy: " + found.missing;
-  std::string text = "energy " + format_significant(found.millijoules, 4) + " mJ a call";
-  if (found.interval)
-    text +=
-        " [" + format_significant(found.interval->low, 4) + ", " + format_significant(found.interval->high, 4) + ']';
-  if (found.ratio) text += ", " + format_significant(*found.ratio, 4) + "x the baseline's";
-  if (found.ratio_interval)
-    text += " [" + format_significant(found.ratio_interval->low, 4) + "x, " +
-            format_significant(found.ratio_interval->high, 4) + "x]";
-  return text;
-}
-
-PACE_INLINE std::string ConsoleSink::counters(const ImplementationResult& each) {
-  std::string text;
-  for (const auto& counter : each.counters) {
-    text += (text.empty() ? "" : ", ") + counter.name + ' ';
-    if (!counter.missing.empty()) {
-      text += "not counted (" + counter.missing + ')';
-      continue;
-    }
-    text += format_significant(counter.low, 4);
-    if (counter.low != counter.high) text += " to " + format_significant(counter.high, 4);
-    if (const auto ratio = counter.ratio()) text += " (" + format_significant(*ratio, 4) + "x)";
-  }
-  return text;
-}
-
 PACE_INLINE std::string ConsoleSink::tails(const ImplementationResult& each) {
   if (!each.time) return "";
   const TimeSummary& time = *each.time;
@@ -331,19 +302,6 @@ PACE_INLINE std::string ConsoleSink::tails(const ImplementationResult& each) {
       "mean " + format_time(time.shown(time.mean)) + ", 99 % quantile " + format_time(time.shown(time.q99));
   if (each.speedup && each.speedup->mean > 0) text += ", speed-up of the means " + format_factor(each.speedup->mean);
   return text;
-}
-
-PACE_INLINE std::string ConsoleSink::instructions(const ImplementationResult& each) {
-  if (!each.instructions) return "";
-  const auto& found = *each.instructions;
-  const auto range = [](const std::string& low, const std::string& high) {
-    return low == high ? low : low + " to " + high;
-  };
-  const auto factor = [](double ratio) { return format_significant(ratio, 6) + 'x'; };
-  std::string text = range(std::to_string(found.low), std::to_string(found.high)) + " instructions a call";
-  if (found.ratio_low && found.ratio_high)
-    text += ", " + range(factor(*found.ratio_low), factor(*found.ratio_high)) + " the baseline's";
-  return text + " (" + found.counter + ')';
 }
 
 PACE_INLINE std::string ConsoleSink::explanations(const ImplementationResult& each, std::size_t indent,
@@ -375,7 +333,7 @@ PACE_INLINE std::string ConsoleSink::explanations(const ImplementationResult& ea
 
 PACE_INLINE std::string ConsoleSink::remarks(const ImplementationResult& each) const {
   std::string text;
-  for (const auto& line : {instructions(each), energy(each), counters(each)})
+  for (const auto& line : {instructions_line(each), energy_line(each), counters_line(each)})
     if (!line.empty()) text += indented(line, remark_indent, Colour::none);
   if (const auto line = tails(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);
   if (const auto line = modes(each); !line.empty()) text += indented(line, remark_indent, Colour::dim);

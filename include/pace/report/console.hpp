@@ -110,13 +110,6 @@ class ConsoleSink final : public Sink {
   /// close to both.
   [[nodiscard]] static std::string tails(const ImplementationResult& each);
 
-  /// "12345 instructions a call, 0.98x the baseline's (callgrind)"; empty if they were not counted.
-  [[nodiscard]] static std::string instructions(const ImplementationResult& each);
-  /// "energy 1191 mJ a call [1180, 1200], 0.98x the baseline's [0.97x, 0.99x]"; empty if it was not measured.
-  [[nodiscard]] static std::string energy(const ImplementationResult& each);
-  /// "branch_misses 1234 to 1250 (0.9812x), page_faults 0": of one call, and over the baseline's; empty without any.
-  [[nodiscard]] static std::string counters(const ImplementationResult& each);
-
   /// What a reader must know of a row: why there are no figures, what failed or is open, and what to do. `known`: a
   /// part of the messages that was printed before; empty: there is none.
   [[nodiscard]] std::string explanations(const ImplementationResult& each, std::size_t indent,
