@@ -64,6 +64,21 @@ TEST_CASE("--skip-rules and --suite take one of their words") {
                        MessageMatches(StartsWith("--suite: invalid value 'hf'; expected timm, huggingface or")));
 }
 
+TEST_CASE("--counters is refused where nothing reads counters, with the reason") {
+  const std::vector<std::vector<std::string>> modes{
+      {"--compat", "old"}, {"--compat", "operator_benchmark"}, {"--count-instructions"}, {"--timer", "benchmark_cpu"}};
+  for (const auto& mode : modes) {
+    auto words = mode;
+    words.insert(words.end(), {"--counters", "cycles"});
+    Parsed parsed(words);
+    parsed.line.given = parsed.given;
+    INFO(mode.front());
+    CHECK_THROWS_MATCHES(pace::benches::operators::require_meaning(parsed.line), pace::InputError,
+                         MessageMatches(StartsWith("--counters has no meaning with " + mode.front() + ": ") ||
+                                        StartsWith("--counters has no meaning with --compat operator_benchmark: ")));
+  }
+}
+
 TEST_CASE("--audit is refused where nothing is audited, with the reason") {
   const std::vector<std::vector<std::string>> modes{
       {"--compat", "old"}, {"--compat", "new"}, {"--compat", "operator_benchmark"}, {"--count-instructions"}};
