@@ -65,7 +65,7 @@ def energy_at_most(ratio: float) -> Expectation:
 
 
 def counter_at_most(name: str, ratio: float) -> Expectation:
-    """One call has at most `ratio` times the baseline's events of a counter of the CPU, such as "branch_misses"."""
+    """One call has at most `ratio` times the baseline's events of "instructions", "branches" or "page_faults"."""
     return _pace.counter_at_most(name, ratio)
 
 
