@@ -612,6 +612,18 @@ TEST_CASE("what does not go with processes of their own is refused") {
     } clock;
     CHECK_THAT(refusal(&clock), begins && ContainsSubstring("the graph clock of a device; expected calls on the CPU"));
   }
+  SECTION("counters, and a gate on one") {
+    SECTION("the option") {
+      auto options = isolated();
+      options.counters = {"page_faults"};
+      comparison.options(options);
+    }
+    SECTION("the expectation") {
+      comparison.candidate("new", [](const at::Tensor& x) { return at::add(x, 1); })
+          .expect(pace::CounterAtMost("page_faults", 1));
+    }
+    CHECK_THAT(refusal(), begins && ContainsSubstring("are not counted (--counters, CounterAtMost); expected one"));
+  }
   SECTION("values of each round") {
     comparison.renew_each_round([](at::Tensor& x) { x.fill_(2); });
     CHECK_THAT(refusal(), begins && ContainsSubstring("(renew_each_round)"));
