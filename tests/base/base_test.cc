@@ -63,6 +63,10 @@ TEST_CASE("figures keep three significant digits and a unit that fits") {
   CHECK(pace::format_percent(0.995) == "99.5 %");
   CHECK(pace::format_significant(std::numeric_limits<double>::quiet_NaN()) == "nan");
   CHECK(pace::format_significant(-std::numeric_limits<double>::infinity()) == "-inf");
+  CHECK(pace::format_number(50, 6) == "50");
+  CHECK(pace::format_number(0, 6) == "0");
+  CHECK(pace::format_number(2.5, 6) == "2.5");
+  CHECK(pace::format_number(1200, 4) == "1200");
   CHECK(pace::format_fixed(2.0 / 3, 4) == "0.6667");
   CHECK(pace::format_fixed(1e300, 0).size() == 301);
   CHECK(pace::format_fixed(-std::numeric_limits<double>::quiet_NaN(), 4) == "nan");

@@ -249,23 +249,35 @@ TEST_CASE("what was counted stays in the row of an implementation that throws in
   CHECK(result["fails"].counts == result["eager"].counts);
 }
 
-/// A clock that counts the events that calls report; no page faults.
+/// A clock that counts the events that calls report, as each counter; no page faults.
 class CountingClock final : public pace::test::FakeClock {
  public:
-  [[nodiscard]] pace::timing::EventCount count_events(const std::string& name,
-                                                      pace::FunctionRef<void()> work) override {
-    if (name == "page_faults") return {.missing = "no page faults here"};
+  [[nodiscard]] std::vector<pace::timing::EventCount> count_events(const std::vector<std::string>& names,
+                                                                   pace::timing::Subject& subject,
+                                                                   std::int64_t calls) override {
+    asked.push_back(names);
     events = 0;
     ++number;
+    subject.prepare(0);
     counts = true;
-    work();
+    subject.run(0, calls);
     counts = false;
-    return {.events = events};
+    subject.finish();
+    std::vector<pace::timing::EventCount> found;
+    for (const auto& name : names)
+      found.push_back(name == "page_faults" ? pace::timing::EventCount{.missing = "no page faults here"}
+                                            : pace::timing::EventCount{.events = static_cast<double>(events)});
+    advance(time_of_count);
+    return found;
   }
+  void end_counts() noexcept override { ++ends; }
+
   std::int64_t events = 0;
-  /// Whether it counts now, and how often it has counted.
+  /// Whether it counts now, how often it has counted, and of which names.
   bool counts = false;
-  int number = 0;
+  int number = 0, ends = 0;
+  std::vector<std::vector<std::string>> asked;
+  pace::Nanoseconds time_of_count{};
 };
 
 /// `y = 2 x` in 100 ns, with so many events by `clock` in each call of its n-th count, from 1 on.
@@ -309,6 +321,18 @@ TEST_CASE("events are counted after the rounds, per call, and held against the b
   CHECK(result["b"].judgements.at(0).verdict == Verdict::failed);
 }
 
+TEST_CASE("a turn counts all events of the same calls, but for those that cannot be counted") {
+  CountingClock clock;
+  (void)compare_counted(clock, [](int) { return 15; });
+  using Names = std::vector<std::string>;
+  // Two sides, one sample that warms up and three more.
+  REQUIRE(clock.asked.size() == 8);
+  CHECK(clock.asked[0] == Names{"page_faults", "branches"});
+  CHECK(clock.asked[1] == Names{"page_faults", "branches"});
+  for (std::size_t i = 2; i < clock.asked.size(); ++i) CHECK(clock.asked[i] == Names{"branches"});
+  CHECK(clock.ends == 1);
+}
+
 TEST_CASE("the first count warms up, and the least and the most of the others count") {
   CountingClock clock;
   // 99, 12, 14, 13.
@@ -316,11 +340,42 @@ TEST_CASE("the first count warms up, and the least and the most of the others co
   const auto& b = result["b"].counters.at(1);
   CHECK(b.low == 12);
   CHECK(b.high == 14);
-  CHECK(result["b"].judgements.at(0).verdict == Verdict::passed);
-  CHECK(compare_counted(
-            clock, [](int count) { return 10 + count; }, 1.3)["b"]
-            .judgements.at(0)
-            .verdict == Verdict::undecided);
+  CHECK(b.calls > 1);
+  CHECK(result["b"].judgements.at(0).verdict == Verdict::undecided);
+  CHECK_THAT(result["b"].judgements.at(0).message, ContainsSubstring("lie more than 0.1 % apart"));
+}
+
+TEST_CASE("what the time does not suffice for is not counted") {
+  CountingClock clock;
+  clock.time_of_count = pace::Nanoseconds(1e12);
+  pace::run_context().deadline = {clock.now() + pace::Nanoseconds(1e11), "--time-limit 100"};
+  const auto result = compare_counted(clock, [](int) { return 15; });
+  pace::run_context().deadline.reset();
+  CHECK(clock.number == 1);
+  CHECK(result["a"].counters.at(1).missing == "the time was over");
+  CHECK(result["b"].counters.at(1).missing == "the time was over");
+  CHECK(result["b"].judgements.at(0).verdict == Verdict::invalid);
+  CHECK_THAT(result["b"].judgements.at(0).message, ContainsSubstring("the time was over"));
+}
+
+TEST_CASE("a baseline that throws when its events are counted leaves the candidate's without a ratio") {
+  CountingClock clock;
+  auto options = few_rounds();
+  const auto fails = [&](const at::Tensor& x) {
+    if (clock.counts) throw std::runtime_error("not while counting");
+    return x.mul(2);
+  };
+  const auto result = pace::compare("counted", at::ones({4}))
+                          .options(options)
+                          .baseline("a", taking(clock, fails))
+                          .candidate("b", with_events(clock, [](int) { return 15; }))
+                          .expect(pace::CounterAtMost("branches", 2))
+                          .run(clock);
+  CHECK(result["a"].outcome == pace::Outcome::threw);
+  CHECK(result["b"].counters.at(0).low == 15);
+  CHECK_FALSE(result["b"].counters.at(0).ratio());
+  CHECK(result["b"].judgements.at(0).verdict == Verdict::invalid);
+  CHECK(clock.ends == 1);
 }
 
 TEST_CASE("a call that throws when its events are counted keeps its times, with the fault") {

@@ -605,6 +605,16 @@ TEST_CASE("options and expectations that ranks cannot follow are refused by name
         .run(clock);
   });
   CHECK_THAT(of_kernels, ContainsSubstring("cannot judge a ") && ContainsSubstring("nothing counts kernels on ranks"));
+  const std::string of_counter = message_of(2, [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    pace::ranks::compare(rank, "copy", operand_of(rank))
+        .baseline("one", copy)
+        .candidate("other", copy)
+        .expect(pace::CounterAtMost("branches", 1))
+        .run(clock);
+  });
+  CHECK_THAT(of_counter, ContainsSubstring("cannot judge a ratio of branches of at most 1.00000x; why: nothing adds up "
+                                           "the events of several ranks"));
 }
 
 TEST_CASE("the runner's time for a call is the ranks', too") {

@@ -6,16 +6,27 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
 using pace::timing::count_on_cpu;
+using pace::timing::EventCount;
+namespace detail = pace::timing::detail;
+
+/// One event alone.
+EventCount count_one(const std::string& name, pace::FunctionRef<void()> work) {
+  return count_on_cpu({name}, work).at(0);
+}
 
 /// Touches `count` new pages.
 void fault(std::size_t count) {
@@ -30,7 +41,7 @@ void fault(std::size_t count) {
 TEST_CASE("each name has an entry, and each entry a kind of event") {
   for (const auto& each : pace::counter_entries) {
     CHECK(pace::counter_entry(each.name) == &each);
-    CHECK(pace::timing::detail::perf_kind(each.name).has_value());
+    CHECK(detail::perf_kind(each.name).has_value());
   }
   CHECK(pace::counter_entry("branch misses") == nullptr);
   CHECK_THAT(pace::names_of_counters(), Catch::Matchers::StartsWith("cycles, instructions, "));
@@ -39,14 +50,14 @@ TEST_CASE("each name has an entry, and each entry a kind of event") {
 /// Whether this machine permits it; otherwise checks that the reason is given.
 bool is_counted(const pace::timing::EventCount& count) {
   if (count.events) return true;
-  CHECK_THAT(count.missing, Catch::Matchers::ContainsSubstring("cannot be read"));
+  CHECK_THAT(count.missing, ContainsSubstring("cannot be read"));
   return false;
 }
 
 TEST_CASE("page faults of the work are counted, or the reason is given") {
-  const auto few = count_on_cpu("page_faults", [] { fault(1); });
+  const auto few = count_one("page_faults", [] { fault(1); });
   if (!is_counted(few)) return;
-  const auto many = count_on_cpu("page_faults", [] { fault(1000); });
+  const auto many = count_one("page_faults", [] { fault(1000); });
   CHECK(*few.events >= 1);
   CHECK(*many.events - *few.events >= 990);
   CHECK(*many.events - *few.events <= 1010);
@@ -60,7 +71,7 @@ TEST_CASE("events count of threads that were there, and of those that the work s
     turn = 2;
     while (turn == 2) std::this_thread::yield();
   });
-  const auto in_both = count_on_cpu("page_faults", [&] {
+  const auto in_both = count_one("page_faults", [&] {
     turn = 1;
     while (turn == 1) std::this_thread::yield();
     std::thread([] { fault(2000); }).join();
@@ -72,25 +83,69 @@ TEST_CASE("events count of threads that were there, and of those that the work s
 
 TEST_CASE("a name without a counter has the reason, and the work does not run") {
   bool ran = false;
-  const auto count = count_on_cpu("sighs", [&] { ran = true; });
+  const auto counts = count_on_cpu({"sighs"}, [&] { ran = true; });
   CHECK_FALSE(ran);
-  CHECK_FALSE(count.events);
-  CHECK(count.missing == "the CPU has no counter of sighs");
+  REQUIRE(counts.size() == 1);
+  CHECK_FALSE(counts[0].events);
+  CHECK(counts[0].missing == "the CPU has no counter of sighs");
+}
+
+TEST_CASE("one turn counts all names, and a name without a counter does not stop the others") {
+  int runs = 0;
+  const auto counts = count_on_cpu({"sighs", "page_faults"}, [&] {
+    ++runs;
+    fault(1000);
+  });
+  REQUIRE(counts.size() == 2);
+  CHECK_FALSE(counts[0].missing.empty());
+  if (!is_counted(counts[1])) return;
+  CHECK(runs == 1);
+  CHECK(*counts[1].events >= 1000);
 }
 
 TEST_CASE("without a file left there is no count, and the reason names the files") {
-  rlimit before{};
-  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
-  const rlimit none{.rlim_cur = 0, .rlim_max = before.rlim_max};
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
-  const auto count = count_on_cpu("page_faults", [] {});
-  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
-  CHECK_FALSE(count.events);
-  CHECK_THAT(count.missing, Catch::Matchers::ContainsSubstring("cannot be read"));
+  const auto with_files = [](rlim_t most) {
+    rlimit before{};
+    REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+    const rlimit none{.rlim_cur = most, .rlim_max = before.rlim_max};
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const auto count = count_one("page_faults", [] {});
+    REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+    CHECK_FALSE(count.events);
+    return count.missing;
+  };
+  CHECK_THAT(with_files(0), ContainsSubstring("the threads of the process are unknown, since /proc/self/task"));
+  CHECK_THAT(detail::why_no_counter_in("page faults", EMFILE, 7),
+             ContainsSubstring("a counter takes a file for each of 7 threads; expected a higher ulimit -n"));
+}
+
+TEST_CASE("threads that cannot be listed are an error") {
+  CHECK_THROWS_WITH(detail::threads_of_process("/proc/none"),
+                    ContainsSubstring("since /proc/none cannot be read: No such file"));
+  CHECK(detail::threads_of_process().back() == ::gettid());
+}
+
+TEST_CASE("a counter without permission names the setting, and one that is not there the virtual machine") {
+  CHECK_THAT(detail::why_no_counter_in("cycles", EACCES, 1),
+             ContainsSubstring("cannot be read: Permission denied; expected permission") &&
+                 ContainsSubstring("kernel.perf_event_paranoid"));
+  CHECK_THAT(detail::why_no_counter_in("cycles", ENOENT, 1), ContainsSubstring("; virtual machines often have none"));
+}
+
+TEST_CASE("a counter that one thread of several lost has no count") {
+  EventCount sum;
+  detail::add_thread(sum, [] { return 5; }, "; or fewer");
+  detail::add_thread(sum, [] { return 7; }, "; or fewer");
+  CHECK(sum.events == 12.0);
+  detail::add_thread(
+      sum, [] { return detail::whole_count({.value = 1, .enabled = 1000, .running = 250}, "cycles"); }, "; or fewer");
+  detail::add_thread(sum, [] { return 7; }, "; or fewer");
+  CHECK_FALSE(sum.events);
+  CHECK_THAT(sum.missing, ContainsSubstring("ran for 250 of 1000 ns") && Catch::Matchers::EndsWith("; or fewer"));
 }
 
 TEST_CASE("what the work throws is thrown") {
-  CHECK_THROWS_AS(count_on_cpu("page_faults", [] { throw std::runtime_error("no"); }), std::runtime_error);
+  CHECK_THROWS_AS(count_one("page_faults", [] { throw std::runtime_error("no"); }), std::runtime_error);
 }
 
 }  // namespace

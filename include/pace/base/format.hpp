@@ -25,6 +25,15 @@ namespace pace {
   return {text.data(), static_cast<std::size_t>(length)};
 }
 
+/// Returns `value` with up to `digits` significant digits and without an exponent: 50, 2.5, 0.00123.
+[[nodiscard]] inline std::string format_number(double value, int digits) {
+  std::string text = format_significant(value, digits);
+  if (text.find('.') == std::string::npos) return text;
+  text.erase(text.find_last_not_of('0') + 1);
+  if (text.back() == '.') text.pop_back();
+  return text;
+}
+
 /// Returns `value` with `decimals` digits after the point, as printf does, except that NaN has no sign.
 [[nodiscard]] inline std::string format_fixed(double value, int decimals) {
   if (std::isnan(value)) return "nan";

@@ -9,7 +9,7 @@
 
 #include "pace/gate/panel.hpp"
 #include "pace/judge/measurement.hpp"
-#include "pace/measure/events.hpp"
+#include "pace/measure/counters.hpp"
 #include "pace/measure/gated_rounds.hpp"
 #include "pace/measure/timing_modes.hpp"
 #include "pace/result/result.hpp"
@@ -70,7 +70,7 @@ class Passes {
     if (!pass.gate.ran()) return participants.run_out_of_time(deadline_reason());
     pass.drop(pass.gate.findings);
     if (pass.again || participants.empty()) return;
-    if (modes == nullptr) return count_events(pass);
+    if (modes == nullptr) return read_counters(pass);
 
     const ClockChoice of_gate = modes->selected();
     if (pass.host) pass.host = run_host_rounds(*modes, participants);
@@ -79,14 +79,14 @@ class Passes {
     report_step({.what = "other timing modes"});
     pass.other = time_other_modes(clock_, prepared_, of_gate, pass.host.has_value(), participants);
     if (!participants.device_lost()) measure_overheads(*modes, prepared_, of_gate, pass.gate.mode, pass.other);
-    count_events(pass);
+    read_counters(pass);
   }
 
   /// Reads the counters that the options name.
-  void count_events(Measurement& pass) {
+  void read_counters(Measurement& pass) {
     if (prepared_.options.counters.empty()) return;
     report_step({.what = "counters"});
-    pass.counters = pace::detail::count_events(clock_, prepared_, pass.participants, pass.gate.samples.iterations);
+    pass.counters = pace::detail::read_counters(clock_, prepared_, pass.participants, pass.gate.samples.iterations);
   }
 
   [[nodiscard]] GatedRounds run_rounds(const Timed& timed, const GateMode& mode) {

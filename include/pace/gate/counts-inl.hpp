@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "pace/base/error.hpp"
 #include "pace/base/format.hpp"
@@ -117,6 +119,20 @@ namespace gate {
                          .text()};
 }
 
+/// Events of one call by several samples: the fewest and the most.
+struct CounterEnds {
+  double low, high;
+
+  /// `50 to 52.5`.
+  [[nodiscard]] std::string text() const {
+    return format_number(low, 6) + (low == high ? "" : " to " + format_number(high, 6));
+  }
+  /// Whether samples of `calls` calls lie further apart than exact counts do.
+  [[nodiscard]] bool vary(std::int64_t calls) const {
+    return high - low > counter_tolerance * low && (high - low) * static_cast<double>(calls) > counter_slack;
+  }
+};
+
 [[nodiscard]] inline Judgement judge_counter(const CounterEntry& counter, double ratio,
                                              const ImplementationResult& row) {
   const std::string own = '\'' + row.name + '\'', reference = '\'' + row.context.baseline + '\'', what = counter.what;
@@ -131,22 +147,26 @@ namespace gate {
   if (!found->missing.empty()) return invalid(found->missing);
   if (row.is_baseline) return invalid("it is the baseline itself", "state it of a candidate");
   if (!found->baseline_low || !found->baseline_high) return invalid("the baseline's could not be counted");
-  const auto text = [](double low, double high) {
-    return format_significant(low, 6) + (low == high ? "" : " to " + format_significant(high, 6));
+  const CounterEnds mine{found->low, found->high}, theirs{*found->baseline_low, *found->baseline_high};
+  const std::string limit = format_significant(ratio, 6) + 'x';
+  const std::string figures =
+      what + " in one call: " + mine.text() + " of " + own + ", " + theirs.text() + " of " + reference;
+  const auto undecided = [&](const std::string& why, const std::string& remedy) {
+    return Judgement{.verdict = Verdict::undecided, .message = MessageParts{figures, why, remedy}.text()};
   };
-  const double low = *found->baseline_low, high = *found->baseline_high;
-  const std::string limit = format_significant(ratio, 4) + 'x';
-  const std::string figures = own + " has " + text(found->low, found->high) + ' ' + what + " in one call, and " +
-                              reference + ' ' + text(low, high);
-  if (found->high <= ratio * low)
+  if (mine.vary(found->calls) || theirs.vary(found->calls))
+    return undecided("counts of the same calls lie more than " + format_percent(counter_tolerance) +
+                         " apart, such as by threads that wait for work",
+                     "--threads 1");
+  const double most = ratio * (1 + counter_tolerance);
+  if (mine.high <= most * theirs.low)
     return {.verdict = Verdict::passed, .message = figures + " (at most " + limit + " of that allowed)"};
-  if (found->low > ratio * high)
+  if (mine.low > most * theirs.high)
     return {.verdict = Verdict::failed,
             .message = MessageParts{figures + ", more than " + limit + " of that", "",
                                     "find what made them more, or allow more"}
                            .text()};
-  return {.verdict = Verdict::undecided,
-          .message = MessageParts{figures, "the counts lie on both sides of " + limit, "allow more"}.text()};
+  return undecided("the counts lie on both sides of " + limit, "allow more");
 }
 
 }  // namespace gate
@@ -158,7 +178,7 @@ PACE_INLINE Expectation CounterAtMost(const std::string& name, double ratio) {
   if (!(ratio > 0) || !std::isfinite(ratio))
     throw Error("a ratio of " + name + " must be a positive number; found " + format_significant(ratio, 6));
   return Expectation(Expectation::Rule{
-      .description = "ratio of " + std::string(counter->what) + " of at most " + format_significant(ratio, 4) + 'x',
+      .description = "ratio of " + std::string(counter->what) + " of at most " + format_significant(ratio, 6) + 'x',
       .judge = [counter, ratio](const ImplementationResult& row) { return gate::judge_counter(*counter, ratio, row); },
       .needs_counter = name,
       .of_whole_iterations = true});

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pace/gate/panel.hpp"
-#include "pace/measure/events.hpp"
+#include "pace/measure/counters.hpp"
 #include "pace/measure/gated_rounds.hpp"
 #include "pace/measure/timing_modes.hpp"
 #include "pace/result/result.hpp"
@@ -24,7 +24,7 @@ struct Measurement {
   /// By the host's time, if something is expected of it besides the comparison's clock.
   std::optional<GatedRounds> host = {};
   OtherTimings other = {};
-  /// Counters of the CPU by index, if the options name some.
+  /// Counters by index, if the options name some.
   CountersOfAll counters = {};
   /// Some left and spoilt the samples of the rest, which must be measured again.
   bool again = false;

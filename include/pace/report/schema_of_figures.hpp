@@ -171,6 +171,7 @@ struct Schema<CounterSummary> {
   static constexpr std::string_view name = "counter";
   static constexpr auto fields = std::tuple{
       required_field("name", &CounterSummary::name, "such as `branch_misses`"),
+      field("calls", &CounterSummary::calls, "of each sample"),
       field("low", &CounterSummary::low, "fewest events of one call, of several counts"),
       field("high", &CounterSummary::high, "most events of one call"),
       field("baseline_low", &CounterSummary::baseline_low, "fewest of the baseline; null for it, or unknown"),

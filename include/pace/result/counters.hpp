@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -13,20 +14,26 @@ namespace pace {
 struct CounterEntry {
   const char* name;  ///< as `--counters` and results have it
   const char* what;  ///< the events in words, such as `branch misses`
-  /// Whether equal calls have nearly equal counts, so that a gate on them needs no error rate.
-  bool is_exact;
+  /// Whether equal calls have equal counts, up to counter_tolerance, so that CounterAtMost() can judge them.
+  bool is_exact = false;
 };
 
 /// All counters: events in user code of the threads of the process.
 inline constexpr CounterEntry counter_entries[] = {
-    {"cycles", "cycles", false},
+    {"cycles", "cycles"},
     {"instructions", "instructions", true},
     {"branches", "branches", true},
-    {"branch_misses", "branch misses", false},
-    {"cache_references", "accesses to the last-level cache", false},
-    {"cache_misses", "misses of the last-level cache", false},
+    {"branch_misses", "branch misses"},
+    {"cache_references", "accesses to the last-level cache"},
+    {"cache_misses", "misses of the last-level cache"},
     {"page_faults", "page faults", true},
 };
+
+/// Exact counts of one side may lie so far apart, as a share, and still count as equal. A ratio may exceed its limit by
+/// as much. Interrupts add a few events.
+inline constexpr double counter_tolerance = 0.001;
+/// Samples may differ by so many events, whatever share that is.
+inline constexpr double counter_slack = 2;
 
 /// Returns the entry of that name; null if there is none.
 [[nodiscard]] inline const CounterEntry* counter_entry(std::string_view name) {
@@ -42,13 +49,14 @@ inline constexpr CounterEntry counter_entries[] = {
   return names;
 }
 
-/// Events of one call, by several counts of many calls, outside of the timed rounds.
+/// Events of one call, by several samples of many calls, outside of the timed rounds.
 struct CounterSummary {
   std::string name = {};                     ///< a name of counter_entries
-  double low = 0;                            ///< fewest events of one call
-  double high = 0;                           ///< most events of one call; equal to `low` if the counts agree
-  std::optional<double> baseline_low = {};   ///< fewest events of one call of the baseline; absent for it, or unknown
-  std::optional<double> baseline_high = {};  ///< most events of one call of the baseline
+  std::int64_t calls = 0;                    ///< calls of each sample
+  double low = 0;                            ///< least of one call
+  double high = 0;                           ///< most of one call; equal to `low` if the samples agree
+  std::optional<double> baseline_low = {};   ///< least of the baseline; absent for it, or unknown
+  std::optional<double> baseline_high = {};  ///< most of the baseline
   std::string missing = {};                  ///< why there are no counts; empty otherwise
 
   /// Returns the ratio of the means of both ends to the baseline's; absent without one.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/base/format.hpp"
 #include "pace/base/utf8.hpp"
 #include "pace/os/bazel.hpp"
 #include "pace/report/configuration.hpp"
@@ -67,9 +68,7 @@ namespace pace::runner::detail {
   add("--mode-share", options.mode_share);
   add("--energy", options.energy ? "yes" : "no");
   add("--controls", options.controls ? "yes" : "no");
-  std::string counters;
-  for (const auto& name : options.counters) counters += (counters.empty() ? "" : ",") + name;
-  if (!counters.empty()) add("--counters", counters);
+  if (!options.counters.empty()) add("--counters", joined(options.counters, ","));
   if (session.suite_alpha)
     add("--suite-alpha", *session.suite_alpha);
   else

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "pace/base/function_ref.hpp"
 #include "pace/base/units.hpp"
@@ -114,11 +115,15 @@ class Clock {
     return reading;
   }
 
-  /// Counts the events `name` of counter_entries while `work` runs. If they cannot be counted, it does not run, and the
-  /// result has the reason. Throws what `work` throws.
-  [[nodiscard]] virtual EventCount count_events(const std::string& /*name*/, FunctionRef<void()> /*work*/) {
-    return {.missing = "this clock has no counters"};
+  /// Counts what `names`, of counter_entries, say over `calls` calls of `subject`, which it prepares. Returns one count
+  /// for each name, in their order. All are of the same calls if the counters permit it; a count that the others leave
+  /// no counter for has the reason. Throws what the subject throws.
+  [[nodiscard]] virtual std::vector<EventCount> count_events(const std::vector<std::string>& names,
+                                                             Subject& /*subject*/, std::int64_t /*calls*/) {
+    return std::vector<EventCount>(names.size(), {.missing = "this clock has no counters"});
   }
+  /// Called after the last of several counts. Gives up what only counts need, and what would slow down timed calls.
+  virtual void end_counts() noexcept {}
   /// Bandwidths of the machine on which calls run, for a lower limit of times; null: unknown to this clock.
   [[nodiscard]] virtual HostBandwidth* host_bandwidth() { return nullptr; }
 

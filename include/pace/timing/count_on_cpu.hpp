@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -41,75 +42,127 @@ namespace detail {
   return found == kinds.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The threads of this process, the calling one last.
-[[nodiscard]] inline std::vector<pid_t> threads_of_process() {
+/// The threads of this process, the calling one last. Throws Unsupported if `folder` cannot be read.
+[[nodiscard]] inline std::vector<pid_t> threads_of_process(const char* folder = "/proc/self/task") {
   std::vector<pid_t> found;
   const pid_t own = ::gettid();
   std::error_code error;
-  for (std::filesystem::directory_iterator each("/proc/self/task", error), end; !error && each != end;
-       each.increment(error))
+  for (std::filesystem::directory_iterator each(folder, error), end; !error && each != end; each.increment(error))
     if (const auto thread = static_cast<pid_t>(std::atol(each->path().filename().c_str())); thread != own)
       found.push_back(thread);
+  if (error)
+    throw Unsupported("the threads of the process are unknown, since " + std::string(folder) +
+                      " cannot be read: " + error.message());
   found.push_back(own);
   return found;
 }
 
-/// One counter in all threads.
-class ThreadsEvent {
- public:
-  /// Throws Unsupported, with the remedy, if it cannot be read.
-  ThreadsEvent(PerfKind kind, std::string what) : what_(std::move(what)) {
-    const auto threads = threads_of_process();
-    for (const pid_t thread : threads) {
-      // Threads that they start count with them.
-      if (PerfEvent event; event.open(kind, {.of = thread, .children = true}))
-        events_.push_back(std::move(event));
-      else if (const int problem = errno; problem == EMFILE || problem == ENFILE)
-        throw Unsupported(why_no_counter(
-            what_, problem, "; a counter takes a file for each of " + std::to_string(threads.size()) + " threads"));
-      else if (problem != ESRCH)  // it has ended
-        throw Unsupported(why_no_counter(what_, problem, "; virtual machines often have none"));
-    }
-    for (auto& each : events_) each.prepare(what_);
+/// Why the counter of `what` cannot be read in one of so many threads, by the `problem` of PerfEvent::open.
+[[nodiscard]] inline std::string why_no_counter_in(const std::string& what, int problem, std::size_t threads) {
+  if (problem == EMFILE || problem == ENFILE)
+    return why_no_counter(what, problem,
+                          "; a counter takes a file for each of " + std::to_string(threads) +
+                              " threads; expected a higher ulimit -n, or fewer threads or counters");
+  return why_no_counter(what, problem, "; virtual machines often have none");
+}
+
+/// Adds what one thread counted to `sum`. If a thread's counter was lost, all is: `remedy` is added to the reason.
+inline void add_thread(EventCount& sum, FunctionRef<std::int64_t()> count, const std::string& remedy) {
+  if (!sum.missing.empty()) return;
+  try {
+    sum.events = sum.events.value_or(0) + static_cast<double>(count());
+  } catch (const Error& lost) {
+    sum = {.missing = lost.what() + remedy};
   }
+}
+
+/// Counters in all threads of this process.
+class EventsOfThreads {
+ public:
+  /// Throws Unsupported if the threads are unknown.
+  explicit EventsOfThreads(const std::vector<std::string>& names)
+      : counts_(names.size()), remedy_(names.size() > 1 ? "; or expected fewer counters at once" : "") {
+    const auto threads = threads_of_process();
+    // A thread's counters are together, so that those of the calling thread start last.
+    for (const pid_t thread : threads)
+      for (std::size_t place = 0; place < names.size(); ++place) open(thread, threads.size(), names[place], place);
+    leave_out_missing();
+    for (auto& each : events_) prepare(each);
+    leave_out_missing();
+  }
+
+  /// Whether there is something to count.
+  [[nodiscard]] bool any() const { return !events_.empty(); }
   /// Counts while `work` runs. The calling thread starts last and stops first, so that its own system calls for the
   /// others do not count. If `work` throws, the events end with this object.
   void over(FunctionRef<void()> work) {
-    for (auto& each : events_) each.start();
+    for (auto& each : events_) each.event.start();
     work();
-    for (auto each = events_.rbegin(); each != events_.rend(); ++each) each->stop();
+    for (auto each = events_.rbegin(); each != events_.rend(); ++each) each->event.stop();
   }
-  /// After over(). Throws Error if the counter was lost, or missed some.
-  [[nodiscard]] std::int64_t counted() const {
-    std::int64_t sum = 0;
-    for (const auto& each : events_) sum += each.counted(what_);
-    return sum;
+  /// After over(), or without any(): one count for each name.
+  [[nodiscard]] std::vector<EventCount> counted() {
+    for (const auto& each : events_)
+      add_thread(counts_[each.place], [&] { return each.event.counted(each.what); }, remedy_);
+    return std::move(counts_);
   }
 
  private:
-  std::string what_;
-  std::vector<PerfEvent> events_;
+  struct OfThread {
+    std::size_t place;
+    std::string what;
+    PerfEvent event = {};
+  };
+
+  void open(pid_t thread, std::size_t threads, const std::string& name, std::size_t place) {
+    std::string& missing = counts_[place].missing;
+    if (!missing.empty()) return;
+    const auto kind = perf_kind(name);
+    if (!kind) {
+      missing = "the CPU has no counter of " + name;
+      return;
+    }
+    OfThread each{.place = place, .what = counter_entry(name)->what};
+    // Threads that they start count with them.
+    if (each.event.open(*kind, {.of = thread, .children = true}))
+      events_.push_back(std::move(each));
+    else if (const int problem = errno; problem != ESRCH)  // it has ended
+      missing = why_no_counter_in(each.what, problem, threads);
+  }
+
+  void prepare(OfThread& each) {
+    try {
+      each.event.prepare(each.what);
+    } catch (const Error& lost) {
+      counts_[each.place].missing = lost.what() + remedy_;
+    }
+  }
+
+  void leave_out_missing() {
+    std::erase_if(events_, [&](const OfThread& each) { return !counts_[each.place].missing.empty(); });
+  }
+
+  std::vector<EventCount> counts_;
+  std::string remedy_;
+  std::vector<OfThread> events_;
 };
 
 }  // namespace detail
 
-/// Counts the events `name` of counter_entries while `work` runs, of all threads of this process and of those that they
-/// start meanwhile. Does not run `work` if they cannot be counted, which has a reason. Throws what `work` throws.
-[[nodiscard]] inline EventCount count_on_cpu(const std::string& name, FunctionRef<void()> work) {
-  const auto kind = detail::perf_kind(name);
-  if (!kind) return {.missing = "the CPU has no counter of " + name};
-  std::optional<detail::ThreadsEvent> event;
+/// Counts the events `names` of counter_entries while `work` runs, of all threads of this process, and of the threads
+/// and processes that they start meanwhile. Returns one count for each name, or the reason. `work` does not run if no
+/// name can be counted. Throws what `work` throws.
+[[nodiscard]] inline std::vector<EventCount> count_on_cpu(const std::vector<std::string>& names,
+                                                          FunctionRef<void()> work) {
+  if (names.empty()) return {};
+  std::optional<detail::EventsOfThreads> events;
   try {
-    event.emplace(*kind, counter_entry(name)->what);
-  } catch (const Error& none) {
-    return {.missing = none.what()};
+    events.emplace(names);
+  } catch (const Unsupported& none) {
+    return std::vector<EventCount>(names.size(), {.missing = none.what()});
   }
-  event->over(work);
-  try {
-    return {.events = event->counted()};
-  } catch (const Error& lost) {
-    return {.missing = lost.what()};
-  }
+  if (events->any()) events->over(work);
+  return events->counted();
 }
 
 }  // namespace pace::timing

@@ -51,7 +51,7 @@ class PerfEvent {
   /// Which threads count.
   struct Threads {
     pid_t of = 0;           ///< the thread; 0: the calling one
-    bool children = false;  ///< whether also those that it starts while it counts
+    bool children = false;  ///< whether also threads and processes that it starts meanwhile
   };
 
   /// Opens the event; false if Linux refuses, with the reason in errno.

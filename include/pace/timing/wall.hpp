@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "pace/timing/clock.hpp"
 #include "pace/timing/count_on_cpu.hpp"
@@ -64,8 +65,12 @@ class WallClock final : public Clock {
 
   [[nodiscard]] std::optional<ThreadCounters> thread_counters() const override { return read_thread_counters(); }
 
-  [[nodiscard]] EventCount count_events(const std::string& name, FunctionRef<void()> work) override {
-    return count_on_cpu(name, work);
+  [[nodiscard]] std::vector<EventCount> count_events(const std::vector<std::string>& names, Subject& subject,
+                                                     std::int64_t calls) override {
+    subject.prepare(0);
+    auto counts = count_on_cpu(names, [&] { subject.run(0, calls); });
+    subject.finish();
+    return counts;
   }
 
   /// Measured once per process.

@@ -13,6 +13,7 @@
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "pace/base/format.hpp"
 #include "pace/check/out_of_memory.hpp"
@@ -32,8 +33,10 @@
 #include "pace/result/result.hpp"
 #include "pace/timing/count_on_cpu.hpp"
 #include "pace/timing/energy.hpp"
+#include "pace/timing/event_count.hpp"
 #include "pace/timing/gpu_reading.hpp"
 #include "pace/timing/host_bandwidth.hpp"
+#include "pace/timing/subject.hpp"
 
 namespace pace::cuda {
 
@@ -175,11 +178,14 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   }
 
   /// Counts events of the host. What was launched before does not make it wait.
-  [[nodiscard]] timing::EventCount count_events(const std::string& name, FunctionRef<void()> work) override {
+  [[nodiscard]] std::vector<timing::EventCount> count_events(const std::vector<std::string>& names,
+                                                             timing::Subject& subject, std::int64_t calls) override {
+    subject.prepare(0);
     device_.synchronise();
-    auto count = timing::count_on_cpu(name, work);
+    auto counts = timing::count_on_cpu(names, [&] { subject.run(0, calls); });
     device_.synchronise();
-    return count;
+    subject.finish();
+    return counts;
   }
 
   /// Looks for MIG, MPS and other processes, by NVML and the environment.
