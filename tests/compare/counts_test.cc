@@ -345,6 +345,40 @@ TEST_CASE("the first count warms up, and the least and the most of the others co
   CHECK_THAT(result["b"].judgements.at(0).message, ContainsSubstring("lie more than 0.1 % apart"));
 }
 
+TEST_CASE("percentages are of all calls together, and have no ratio") {
+  CountingClock clock;
+  auto options = few_rounds();
+  options.counters = {"sm_active", "dram_bytes"};
+  const auto result = pace::compare("counted", at::ones({4}))
+                          .options(options)
+                          .baseline("a", with_events(clock, [](int) { return 10; }))
+                          .candidate("b", with_events(clock, [](int) { return 15; }))
+                          .run(clock);
+  const auto& b = result["b"].counters;
+  CHECK(b.at(0).unit == pace::CounterUnit::percent);
+  CHECK(b.at(0).low == 15 * static_cast<double>(b.at(0).calls));
+  CHECK_FALSE(b.at(0).baseline_low);
+  CHECK_FALSE(b.at(0).ratio());
+  CHECK(b.at(1).unit == pace::CounterUnit::bytes);
+  CHECK(b.at(1).low == 15);
+  CHECK(b.at(1).ratio() == 1.5);
+}
+
+TEST_CASE("a clock without counters, and one of the CPU asked for a GPU's, say so") {
+  auto options = few_rounds();
+  options.counters = {"dram_bytes"};
+  const auto twice = [](const at::Tensor& x) { return x.mul(2); };
+  const auto compared = [&] { return pace::compare("counted", at::ones({4})).options(options).baseline("a", twice); };
+  pace::test::FakeClock fake;
+  CHECK(pace::compare("counted", at::ones({4}))
+            .options(options)
+            .baseline("a", taking(fake, twice))
+            .run(fake)["a"]
+            .counters.at(0)
+            .missing == "this clock has no counters");
+  CHECK(compared().run()["a"].counters.at(0).missing == "a GPU counts it; expected operands on a CUDA GPU");
+}
+
 TEST_CASE("what the time does not suffice for is not counted") {
   CountingClock clock;
   clock.time_of_count = pace::Nanoseconds(1e12);

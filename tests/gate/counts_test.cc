@@ -259,7 +259,7 @@ TEST_CASE("a counter that cannot be read, of either side, has no verdict") {
 }
 
 TEST_CASE("only counters that count equal calls alike are gates") {
-  for (const char* const name : {"branch_misses", "cycles", "cache_misses", "branches taken"})
+  for (const char* const name : {"branch_misses", "cycles", "cache_misses", "dram_bytes", "branches taken"})
     CHECK_THROWS_WITH(pace::CounterAtMost(name, 1),
                       Catch::Matchers::ContainsSubstring("expected one of: instructions, branches, page_faults"));
   CHECK_THROWS_AS(pace::CounterAtMost("branches", 0), pace::Error);

@@ -281,15 +281,23 @@ TEST_CASE("the energy of a call stands under its row, or why it is unknown") {
           ContainsSubstring("\n      energy 1191 mJ a call [1180, 1202], 1.250x the baseline's [1.200x, 1.300x]\n"));
 }
 
-TEST_CASE("counters of the CPU stand under their row, or why there are none") {
+TEST_CASE("counters stand under their row with their units, or why there are none") {
   auto result = sample::comparison("relu");
   result.implementations[0].counters = {{.name = "page_faults", .low = 2, .high = 2.5},
                                         {.name = "cycles", .missing = "no such counter"}};
   result.implementations[1].counters = {
-      {.name = "page_faults", .low = 5, .high = 5, .baseline_low = 2, .baseline_high = 2.5}};
+      {.name = "page_faults", .low = 5, .high = 5, .baseline_low = 2, .baseline_high = 2.5},
+      {.name = "dram_bytes",
+       .unit = pace::CounterUnit::bytes,
+       .low = 2.1394e9,
+       .high = 2.1396e9,
+       .baseline_low = 1.0697e9,
+       .baseline_high = 1.0698e9},
+      {.name = "sm_active", .unit = pace::CounterUnit::percent, .low = 79.94, .high = 98}};
   CHECK_THAT(table_of({result}),
-             ContainsSubstring("\n      page_faults 2.000 to 2.500, cycles not counted (no such counter)\n") &&
-                 ContainsSubstring("\n      page_faults 5.000 (2.222x)\n"));
+             ContainsSubstring("\n      page_faults 2 to 2.5, cycles not counted (no such counter)\n") &&
+                 ContainsSubstring("\n      page_faults 5 (2.222x), dram_bytes 2139 MB to 2140 MB (2.000x), sm_active "
+                                   "79.9 % to 98 %\n"));
 }
 
 TEST_CASE("a share of the peak stands under its row, on a CPU as well") {

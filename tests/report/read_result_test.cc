@@ -97,7 +97,8 @@ Result full() {
   row.instructions = InstructionCount{1, 2, 0.5, 1.5, "callgrind"};
   row.energy =
       EnergySummary{1200, Interval<double>{1190, 1210, 0.95}, 40, 1.5, Interval<double>{1.4, 1.6, 0.998}, "no counter"};
-  row.counters = {{"branch_misses", 32, 1.5, 2.5, 0.5, 0.75, ""}, {.name = "cycles", .missing = "none here"}};
+  row.counters = {{"dram_bytes", CounterUnit::bytes, 32, 1.5, 2.5, 0.5, 0.75, ""},
+                  {.name = "cycles", .missing = "none here"}};
   row.judgements = {
       {"expected", Verdict::undecided, true, "a message", DemandedSpeed{true, 1.02, 0.003, 0.004, false, true}},
       {"other", Verdict::failed, false, "no", {}}};
@@ -250,6 +251,7 @@ void same(const ImplementationResult& read, const ImplementationResult& written)
   REQUIRE(read.counters.size() == written.counters.size());
   for (std::size_t i = 0; i < read.counters.size(); ++i) {
     CHECK(read.counters[i].name == written.counters[i].name);
+    CHECK(read.counters[i].unit == written.counters[i].unit);
     CHECK(read.counters[i].calls == written.counters[i].calls);
     CHECK(read.counters[i].low == written.counters[i].low);
     CHECK(read.counters[i].high == written.counters[i].high);

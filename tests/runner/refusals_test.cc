@@ -24,7 +24,7 @@ std::string refused(const std::vector<std::string>& command_lines) {
 TEST_CASE("counters are names of counters, each at most once") {
   const std::string expected =
       "; expected names of counters: cycles, instructions, branches, branch_misses, cache_references, cache_misses, "
-      "page_faults\n";
+      "page_faults, dram_bytes, l2_hit_rate, sm_active, tensor_active, occupancy\n";
   for (const std::string value : {"cycles,cycle", "cycles,cycles", "cycles,", ",cycles"})
     CHECK(refused({"--counters " + value}) ==
           "$ --counters " + value + "\npace: --counters: invalid value '" + value + "'" + expected);

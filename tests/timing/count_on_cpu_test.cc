@@ -38,10 +38,10 @@ void fault(std::size_t count) {
   ::munmap(memory, count * page);
 }
 
-TEST_CASE("each name has an entry, and each entry a kind of event") {
+TEST_CASE("each name has an entry, and each entry of the CPU a kind of event") {
   for (const auto& each : pace::counter_entries) {
     CHECK(pace::counter_entry(each.name) == &each);
-    CHECK(detail::perf_kind(each.name).has_value());
+    CHECK(detail::perf_kind(each.name).has_value() == !each.of_gpu);
   }
   CHECK(pace::counter_entry("branch misses") == nullptr);
   CHECK_THAT(pace::names_of_counters(), Catch::Matchers::StartsWith("cycles, instructions, "));
@@ -83,11 +83,12 @@ TEST_CASE("events count of threads that were there, and of those that the work s
 
 TEST_CASE("a name without a counter has the reason, and the work does not run") {
   bool ran = false;
-  const auto counts = count_on_cpu({"sighs"}, [&] { ran = true; });
+  const auto counts = count_on_cpu({"sighs", "dram_bytes"}, [&] { ran = true; });
   CHECK_FALSE(ran);
-  REQUIRE(counts.size() == 1);
+  REQUIRE(counts.size() == 2);
   CHECK_FALSE(counts[0].events);
   CHECK(counts[0].missing == "the CPU has no counter of sighs");
+  CHECK(counts[1].missing == "a GPU counts it; expected operands on a CUDA GPU");
 }
 
 TEST_CASE("one turn counts all names, and a name without a counter does not stop the others") {

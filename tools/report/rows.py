@@ -125,15 +125,19 @@ def _energy(energy):
 
 
 def _counter(counter):
-    """A counter of the CPU in one call, and its ratio to the baseline's."""
+    """A counter's figure of one call with its unit, and its ratio to the baseline's."""
     if counter["missing"]:
-        return {"name": counter["name"], "events": counter["missing"], "ratio": "–"}
-    ends = dict.fromkeys(figures.significant(counter[key] or 0, 4) for key in ("low", "high"))
+        return {"name": counter["name"], "each": counter["missing"], "ratio": "–"}
+    text = {
+        "bytes": figures.bytes_,
+        "percent": lambda value: figures.percent(value / 100),
+    }.get(counter["unit"], lambda value: figures.significant(value, 4))
+    ends = dict.fromkeys(text(counter[key] or 0) for key in ("low", "high"))
     baseline = (counter["baseline_low"] or 0) + (counter["baseline_high"] or 0)
     own = (counter["low"] or 0) + (counter["high"] or 0)
     return {
         "name": counter["name"],
-        "events": " to ".join(ends),
+        "each": " to ".join(ends),
         "ratio": figures.significant(own / baseline, 4) + "x" if baseline else "–",
     }
 

@@ -248,6 +248,8 @@ _IMPLEMENTATION = Object(
     counters=ListOf(
         Object(
             name=Text(),
+            unit=Text(),
+            calls=Number(),
             low=Number(),
             high=Number(),
             baseline_low=Number(),

@@ -49,7 +49,7 @@ class CounterTurns {
   [[nodiscard]] CountersOfAll read() {
     for (const auto& name : prepared_.options.counters)
       for (const std::size_t index : participants_.remaining())
-        found_[index].push_back({.name = name, .calls = calls_});
+        found_[index].push_back({.name = name, .unit = counter_entry(name)->unit, .calls = calls_});
     for (int turn = 0; turn <= turns; ++turn)
       for (auto& [index, counters] : found_) add(index, turn, counters);
     enter_baseline();
@@ -85,7 +85,8 @@ class CounterTurns {
   void enter(const timing::EventCount& count, int turn, CounterSummary& counter) const {
     counter.missing = count.missing;
     if (!count.events || turn == 0) return;
-    const double each = *count.events / static_cast<double>(calls_);
+    const double calls = counter.unit == CounterUnit::percent ? 1 : static_cast<double>(calls_);
+    const double each = *count.events / calls;
     counter.low = turn == 1 ? each : std::min(counter.low, each);
     counter.high = turn == 1 ? each : std::max(counter.high, each);
   }
@@ -96,7 +97,7 @@ class CounterTurns {
     for (auto& [index, counters] : found_)
       for (std::size_t place = 0; place < counters.size(); ++place) {
         const auto& reference = baseline->second[place];
-        if (index == baseline->first || !reference.missing.empty()) continue;
+        if (index == baseline->first || !reference.missing.empty() || reference.unit == CounterUnit::percent) continue;
         counters[place].baseline_low = reference.low;
         counters[place].baseline_high = reference.high;
       }

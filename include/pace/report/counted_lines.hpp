@@ -39,7 +39,20 @@ namespace pace::report {
   return text;
 }
 
-/// "branch_misses 1234 to 1250 (0.9812x), page_faults 0": of one call, and over the baseline's; empty without any.
+/// A figure of a counter with its unit, if that is not in its name: `1234`, `2147 MB`, `79.9 %`.
+[[nodiscard]] inline std::string counter_text(double figure, CounterUnit unit) {
+  switch (unit) {
+    case CounterUnit::events:
+      return format_number(figure, 4);
+    case CounterUnit::bytes:
+      return format_number(1e-6 * figure, 4) + " MB";
+    case CounterUnit::percent:
+      return format_number(figure, 3) + " %";
+  }
+  return "";
+}
+
+/// "branch_misses 1234 to 1250 (0.9812x), sm_active 98.2 %": of one call, and over the baseline's; empty without any.
 [[nodiscard]] inline std::string counters_line(const ImplementationResult& each) {
   std::string text;
   for (const auto& counter : each.counters) {
@@ -48,8 +61,8 @@ namespace pace::report {
       text += "not counted (" + counter.missing + ')';
       continue;
     }
-    text += format_significant(counter.low, 4);
-    if (counter.low != counter.high) text += " to " + format_significant(counter.high, 4);
+    const std::string low = counter_text(counter.low, counter.unit), high = counter_text(counter.high, counter.unit);
+    text += low + (low == high ? "" : " to " + high);
     if (const auto ratio = counter.ratio()) text += " (" + format_significant(*ratio, 4) + "x)";
   }
   return text;

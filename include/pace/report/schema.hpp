@@ -171,7 +171,7 @@ struct Schema<ImplementationResult> {
       field("device_memory", &Row::device_memory, "of one call on a GPU"),
       field("device_counts", &Row::device_counts, "of one call on a GPU"),
       field("energy", &Row::energy, "of one call on a GPU; null unless `--energy` or an expectation asks for it"),
-      field("counters", &Row::counters, "of the CPU, that `--counters` or an expectation asks for"),
+      field("counters", &Row::counters, "those that `--counters` or an expectation asks for"),
       field("counts", &Row::counts, "of one call; null unless two calls counted the same"),
       field("why_uncounted", &Row::why_uncounted, "why `counts` or its peak is null"),
       field("instructions", &Row::instructions, "of one call; null unless counted in place of times"),

@@ -1,6 +1,7 @@
 // The schema of results files, its figures: intervals, times, speed-ups, counts. See schema.hpp.
 #pragma once
 
+#include <array>
 #include <string_view>
 #include <tuple>
 
@@ -165,17 +166,24 @@ struct Schema<EnergySummary> {
   };
 };
 
-/// A counter of the CPU.
+/// Units of counters.
+template <>
+struct Schema<CounterUnit> {
+  static constexpr std::array values{CounterUnit::events, CounterUnit::bytes, CounterUnit::percent};
+};
+
+/// A counter of the CPU or of a GPU.
 template <>
 struct Schema<CounterSummary> {
   static constexpr std::string_view name = "counter";
   static constexpr auto fields = std::tuple{
       required_field("name", &CounterSummary::name, "such as `branch_misses`"),
+      field("unit", &CounterSummary::unit, "of the figures; `percent`: of all calls together, from 0 to 100"),
       field("calls", &CounterSummary::calls, "of each sample"),
-      field("low", &CounterSummary::low, "fewest events of one call, of several counts"),
-      field("high", &CounterSummary::high, "most events of one call"),
-      field("baseline_low", &CounterSummary::baseline_low, "fewest of the baseline; null for it, or unknown"),
-      field("baseline_high", &CounterSummary::baseline_high, "most of the baseline; null for it, or unknown"),
+      field("low", &CounterSummary::low, "least of one call, of three samples"),
+      field("high", &CounterSummary::high, "most of one call"),
+      field("baseline_low", &CounterSummary::baseline_low, "the baseline's; null for itself, `percent`, or unknown"),
+      field("baseline_high", &CounterSummary::baseline_high, "most of the baseline"),
       field("missing", &CounterSummary::missing, "why it was not counted"),
   };
 };

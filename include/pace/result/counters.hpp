@@ -5,10 +5,33 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 
 namespace pace {
+
+/// Unit of a counter's figure.
+enum class CounterUnit {
+  events,  ///< of one call
+  bytes,   ///< of one call
+  percent  ///< a share, on average over the calls, from 0 to 100
+};
+
+/// Returns `events`, `bytes` or `percent`.
+[[nodiscard]] inline const char* to_string(CounterUnit unit) {
+  switch (unit) {
+    case CounterUnit::events:
+      return "events";
+    case CounterUnit::bytes:
+      return "bytes";
+    case CounterUnit::percent:
+      return "percent";
+  }
+  return "?";
+}
+/// Prints to_string() of the value.
+inline std::ostream& operator<<(std::ostream& out, CounterUnit unit) { return out << to_string(unit); }
 
 /// A counter that pace reads.
 struct CounterEntry {
@@ -16,9 +39,11 @@ struct CounterEntry {
   const char* what;  ///< the events in words, such as `branch misses`
   /// Whether equal calls have equal counts, up to counter_tolerance, so that CounterAtMost() can judge them.
   bool is_exact = false;
+  CounterUnit unit = CounterUnit::events;  ///< of its figure
+  bool of_gpu = false;                     ///< whether a GPU counts, in place of the CPU
 };
 
-/// All counters: events in user code of the threads of the process.
+/// All counters. Those of the CPU count events in user code of the threads of the process.
 inline constexpr CounterEntry counter_entries[] = {
     {"cycles", "cycles"},
     {"instructions", "instructions", true},
@@ -27,6 +52,11 @@ inline constexpr CounterEntry counter_entries[] = {
     {"cache_references", "accesses to the last-level cache"},
     {"cache_misses", "misses of the last-level cache"},
     {"page_faults", "page faults", true},
+    {"dram_bytes", "bytes read from and written to the GPU's memory", false, CounterUnit::bytes, true},
+    {"l2_hit_rate", "hits among the accesses to the GPU's L2 cache", false, CounterUnit::percent, true},
+    {"sm_active", "time in which a multiprocessor has work", false, CounterUnit::percent, true},
+    {"tensor_active", "time in which the tensor cores work", false, CounterUnit::percent, true},
+    {"occupancy", "warps of the multiprocessors at work", false, CounterUnit::percent, true},
 };
 
 /// Exact counts of one side may lie so far apart, as a share, and still count as equal. A ratio may exceed its limit by
@@ -49,13 +79,14 @@ inline constexpr double counter_slack = 2;
   return names;
 }
 
-/// Events of one call, by several samples of many calls, outside of the timed rounds.
+/// One call's figure of a counter, by several samples of many calls, outside of the timed rounds.
 struct CounterSummary {
   std::string name = {};                     ///< a name of counter_entries
+  CounterUnit unit = CounterUnit::events;    ///< that of the entry
   std::int64_t calls = 0;                    ///< calls of each sample
   double low = 0;                            ///< least of one call
   double high = 0;                           ///< most of one call; equal to `low` if the samples agree
-  std::optional<double> baseline_low = {};   ///< least of the baseline; absent for it, or unknown
+  std::optional<double> baseline_low = {};   ///< least of the baseline; absent for it, for percent, or unknown
   std::optional<double> baseline_high = {};  ///< most of the baseline
   std::string missing = {};                  ///< why there are no counts; empty otherwise
 

@@ -166,7 +166,7 @@ struct Options {
   /// Whether to measure the energy of a GPU call after the rounds, for some seconds. Expectations of energy set it.
   bool energy = false;
 
-  /// Counters of the CPU to read after the rounds, by names of counter_entries. Expectations of them add theirs.
+  /// Counters of the CPU and of the GPU to read after the rounds, by names of counter_entries. Expectations add theirs.
   std::vector<std::string> counters = {};
 
   /// Time for each further timing of a GPU comparison (cold, hot, graph, host), as a share of the budget; 0: none.

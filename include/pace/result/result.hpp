@@ -201,7 +201,7 @@ struct ImplementationResult {
   /// Counts of one call on a GPU (Options::device_counts); absent unless two calls have equal counts.
   std::optional<DeviceCounts> device_counts;
   std::optional<EnergySummary> energy;   ///< energy of one call on a GPU (Options::energy); absent otherwise
-  std::vector<CounterSummary> counters;  ///< counters of the CPU (Options::counters), in their order
+  std::vector<CounterSummary> counters;  ///< counters (Options::counters), in their order
 
   /// Counts of one call; absent unless two calls on equal operands have equal counts.
   std::optional<CallCounts> counts;

@@ -155,7 +155,7 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
         {"--controls",
          "also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time",
          args::flag(measuring.controls)},
-        Option("--counters", "also count these events of a call after the rounds, such as branch_misses,page_faults",
+        Option("--counters", "also read these counters over calls after the rounds, such as branch_misses,dram_bytes",
                detail::counters_value(measuring.counters))
             .by_default("none"),
         {"--processes", "run everything in at most so many processes, one after another, and judge the gates by them",

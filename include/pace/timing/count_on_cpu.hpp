@@ -118,11 +118,13 @@ class EventsOfThreads {
     std::string& missing = counts_[place].missing;
     if (!missing.empty()) return;
     const auto kind = perf_kind(name);
-    if (!kind) {
-      missing = "the CPU has no counter of " + name;
+    const CounterEntry* const entry = counter_entry(name);
+    if (!kind || entry == nullptr) {
+      missing = entry != nullptr && entry->of_gpu ? "a GPU counts it; expected operands on a CUDA GPU"
+                                                  : "the CPU has no counter of " + name;
       return;
     }
-    OfThread each{.place = place, .what = counter_entry(name)->what};
+    OfThread each{.place = place, .what = entry->what};
     // Threads that they start count with them.
     if (each.event.open(*kind, {.of = thread, .children = true}))
       events_.push_back(std::move(each));

@@ -1,4 +1,4 @@
-// EventCount: events of one counter during some work.
+// EventCount: the figure of one counter over some work.
 #pragma once
 
 #include <optional>
@@ -6,9 +6,9 @@
 
 namespace pace::timing {
 
-/// Events of one counter during some work.
+/// The figure of one counter over some work.
 struct EventCount {
-  std::optional<double> events = {};  ///< of all work; absent: they could not be counted
+  std::optional<double> events = {};  ///< events or bytes of all work, or a percentage; absent: it could not be counted
   std::string missing = {};           ///< why
 };
 

@@ -340,9 +340,12 @@ class Figures(program.ReportCase):
                 "ratio_interval": {"low": 1.2, "high": 1.3, "confidence": 0.998},
                 "missing": "",
             }
+            counter = {"unit": "events", "calls": 32, "baseline_low": None, "baseline_high": None, "missing": ""}
             row["counters"] = [
-                {"name": "page_faults", "low": 2, "high": 2.5, "baseline_low": 1, "baseline_high": 2, "missing": ""},
-                {"name": "cycles", "low": 0, "high": 0, "baseline_low": None, "baseline_high": None, "missing": "none here"},
+                {**counter, "name": "page_faults", "low": 2, "high": 2.5, "baseline_low": 1, "baseline_high": 2},
+                {**counter, "name": "dram_bytes", "unit": "bytes", "low": 2.139e9, "high": 2.139e9},
+                {**counter, "name": "sm_active", "unit": "percent", "low": 79.94, "high": 98.2},
+                {**counter, "name": "cycles", "low": 0, "high": 0, "missing": "none here"},
             ]
             row["device_counts"] = {"kernels": 2, "launches": 2, "synchronisations": 0, "graph_nodes": None}
         result["clock"] = "cold"
@@ -368,6 +371,8 @@ class Figures(program.ReportCase):
         self.assertIn("1.250x [1.200x, 1.300x]", page.text)
         self.assertIn("2.000 to 2.500", page.text)
         self.assertIn("1.500x", page.text)
+        self.assertIn("2.14\u202fGB", page.text)
+        self.assertIn("79.9\u202f% to 98.2\u202f%", page.text)
         self.assertIn("none here", page.text)
         self.assertIn("The mode of the comparison's times and speed-ups is cold.", page.text)
         facts = dict(zip((each["text"] for each in page.all("dt")), (each["text"] for each in page.all("dd"))))

@@ -24,6 +24,7 @@
 #include "pace/gpu/cuda/energy_recorder.hpp"
 #include "pace/gpu/cuda/escape.hpp"
 #include "pace/gpu/cuda/facts.hpp"
+#include "pace/gpu/cuda/gpu_counters.hpp"
 #include "pace/gpu/cuda/limits.hpp"
 #include "pace/gpu/cuda/memory.hpp"
 #include "pace/gpu/cuda/nvml.hpp"
@@ -177,16 +178,27 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
     return std::make_unique<EnergyRecorder>(*nvml_);
   }
 
-  /// Counts events of the host. What was launched before does not make it wait.
+  /// Counts events of the host, and then in further calls those of the GPU. What was launched before does not make the
+  /// host wait.
   [[nodiscard]] std::vector<timing::EventCount> count_events(const std::vector<std::string>& names,
                                                              timing::Subject& subject, std::int64_t calls) override {
-    subject.prepare(0);
-    device_.synchronise();
-    auto counts = timing::count_on_cpu(names, [&] { subject.run(0, calls); });
-    device_.synchronise();
-    subject.finish();
-    return counts;
+    std::vector<std::string> of_host, of_gpu;
+    for (const auto& name : names) (metric_of(name) ? of_gpu : of_host).push_back(name);
+    std::vector<timing::EventCount> on_host, on_gpu, all;
+    if (!of_host.empty()) {
+      subject.prepare(0);
+      device_.synchronise();
+      on_host = timing::count_on_cpu(of_host, [&] { subject.run(0, calls); });
+      device_.synchronise();
+      subject.finish();
+    }
+    if (!of_gpu.empty()) on_gpu = gpu_counters_.count(of_gpu, subject, calls);
+    auto next_on_host = on_host.begin(), next_on_gpu = on_gpu.begin();
+    for (const auto& name : names) all.push_back(metric_of(name) ? *next_on_gpu++ : *next_on_host++);
+    return all;
   }
+  /// Gives up CUPTI's counters, which may slow down kernels.
+  void end_counts() noexcept override { gpu_counters_.release(); }
 
   /// Looks for MIG, MPS and other processes, by NVML and the environment.
   [[nodiscard]] timing::GpuSharing look_for_others(Nanoseconds period) const override {
@@ -243,6 +255,7 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   std::optional<Nvml> nvml_;
   /// As they were before the first call.
   const CacheSettings cache_settings_;
+  GpuCounters gpu_counters_{device_.index()};
 };
 
 }  // namespace pace::cuda
