@@ -29,7 +29,8 @@ namespace gate {
   const auto found = entry.read(row);
   if (!found) {
     const std::string why = entry.on_device
-                                ? "its calls do not run on a GPU, differ from each other, or cannot be captured"
+                                ? "its calls do not run on a GPU, differ from each other, or cannot be captured, or "
+                                  "counters of the GPU were read before (--counters)"
                                 : row.why_uncounted;
     return {.verdict = Verdict::invalid,
             .message =
