@@ -185,8 +185,8 @@ TEST_CASE("beside other processes, too, own threads are a cost") {
 TEST_CASE("there is no verdict if the long calls of one side are left out") {
   SharedCore core(16 * ms, 7 * ms);
   int calls = 0;
-  const auto result = compare(
-      core, [&] { core.compute(2 * ms); }, [&] { core.compute(++calls % 4 == 0 ? 7.8 * ms : 1.8 * ms); });
+  const auto result =
+      compare(core, [&] { core.compute(2 * ms); }, [&] { core.compute(++calls % 4 == 0 ? 7.8 * ms : 1.8 * ms); });
   CHECK(result.conditions.interrupted_cycles > 0);
   CHECK(result.conditions.unevenness > 1.1);
   CHECK(verdict(result) == Verdict::undecided);

@@ -199,8 +199,8 @@ class ProgressOfRounds final : public timing::RoundObserver {
 
   auto& ended = samples.rounds.stop_reason;
   samples.watched = !panels.empty() && (options.stop == StopPolicy::decided || ended == StopReason::rule);
-  const std::size_t dropped = samples.conditions.interrupted_cycles +
-                              (samples.conditions.gpu ? samples.conditions.gpu->dropped_cycles : 0);
+  const std::size_t dropped =
+      samples.conditions.interrupted_cycles + (samples.conditions.gpu ? samples.conditions.gpu->dropped_cycles : 0);
   const bool too_few_for_verdict =
       !panels.empty() && samples.rounds.rounds / count + dropped < calibration.fewest_cycles;
   samples.panels = std::move(panels);

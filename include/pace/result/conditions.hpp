@@ -228,8 +228,8 @@ inline constexpr double cores_per_thread = 1.2;
     beyond(conditions.throttled, share, " of the rounds", "The container's quota of CPU time was used up during ");
   if (share < 1 && conditions.unevenness > limits::unevenness)
     found.push_back("Interrupted cycles are left out, and the rest favour one side: over all cycles it takes " +
-                    format_percent(conditions.unevenness - 1) + " more CPU time, beside another side (limit: " +
-                    format_percent(limits::unevenness - 1) + ").");
+                    format_percent(conditions.unevenness - 1) +
+                    " more CPU time, beside another side (limit: " + format_percent(limits::unevenness - 1) + ").");
   if (share < 1) beyond(conditions.others, limits::others, " of all cores' time", "Other processes used ");
   if (conditions.longest_cycle > limits::gap && conditions.longest_cycle > limits::gap_factor * conditions.median_cycle)
     found.push_back("The process stood still: one cycle of rounds took " + format_time(conditions.longest_cycle) +

@@ -55,7 +55,8 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   [[nodiscard]] std::string device_name() const override { return device_.name(); }
 
   /// What the cold and the graph clock add to each call, measured once per process and GPU. Nothing for the other
-  /// clocks, and where it cannot be measured: memory does not suffice, another profiler is attached, or counters were read.
+  /// clocks, and where it cannot be measured: memory does not suffice, another profiler is attached, or counters were
+  /// read.
   [[nodiscard]] std::optional<ClockOverhead> overhead() override {
     if (selected() != ClockChoice::cold && selected() != ClockChoice::graph) return std::nullopt;
     static std::map<std::pair<c10::DeviceIndex, ClockChoice>, std::optional<ClockOverhead>> known;
