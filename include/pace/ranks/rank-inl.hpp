@@ -3,7 +3,6 @@
 
 #include "pace/ranks/rank.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -30,6 +29,7 @@
 
 #include "pace/base/error.hpp"
 #include "pace/os/activity.hpp"
+#include "pace/os/cuda_driver.hpp"
 #include "pace/os/file_descriptor.hpp"
 #include "pace/os/orphans.hpp"
 #include "pace/os/parse_json.hpp"
@@ -50,20 +50,6 @@ namespace detail {
 
 /// First characters of a line that rank 0 hands over.
 inline constexpr char measured_line = 'm', recalled_line = 'r', passed_over_line = 'o', planned_line = 'p';
-
-/// Whether this process has initialised CUDA's driver, which works in no process that is forked afterwards. Does not
-/// initialise it: c10::cuda::device_count() would.
-[[nodiscard]] inline bool has_used_cuda() {
-  void* const driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
-  if (driver == nullptr) return false;
-  using GetContext = int (*)(void**);
-  const auto get_context = reinterpret_cast<GetContext>(::dlsym(driver, "cuCtxGetCurrent"));
-  void* context = nullptr;
-  constexpr int not_initialised = 3;  // CUDA_ERROR_NOT_INITIALIZED
-  const bool used = get_context != nullptr && get_context(&context) != not_initialised;
-  ::dlclose(driver);
-  return used;
-}
 
 /// The names of threads of this process, as `ps -L` shows them.
 [[nodiscard]] inline std::string names_of(const std::set<std::string>& threads) {
@@ -91,7 +77,7 @@ inline void refuse_to_fork(int ranks) {
            "; why: forked ranks would have one, and wait for the others; try: --threads 1 (a body may call "
            "at::set_num_threads), and nothing that starts threads before");
   }
-  if (has_used_cuda())
+  if (pace::detail::has_initialised_cuda())
     refuse(
         "this process has used a GPU; why: ranks are forked, and CUDA does not work in a fork of such a process; "
         "try: use GPUs only inside of ranks");

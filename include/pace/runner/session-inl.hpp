@@ -148,7 +148,8 @@ inline void apply_options(SessionCall& call) {
   if (call.config.after_parse) call.config.after_parse(options);
   run_context().call_timeout = options.call_timeout;
   use_threads(options.threads);
-  if (!has_gpu()) refuse_options_for_gpu(options, reason_for_no_gpu());
+  // Looking for a GPU starts CUDA, which then works in no fork of this process.
+  if (has_options_for_gpu(options) && !has_gpu()) refuse_options_for_gpu(options, reason_for_no_gpu());
 }
 
 /// Prints the names of the measurements. Returns the exit code.

@@ -203,10 +203,23 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
   };
 }
 
-PACE_INLINE void refuse_options_for_gpu(const SessionOptions& options, const std::string& why) {
+namespace detail {
+
+[[nodiscard]] inline std::vector<std::string> names_of_options_for_gpu(const SessionOptions& options) {
   auto found = options_for_gpu(options.measuring);
   if (!options.lock_gpu_clocks.empty()) found.emplace_back("--lock-gpu-clocks");
-  if (options.measures && !found.empty()) throw InputError({}, found.front() + " has no meaning on a CPU: " + why);
+  return found;
+}
+
+}  // namespace detail
+
+PACE_INLINE bool has_options_for_gpu(const SessionOptions& options) {
+  return options.measures && !detail::names_of_options_for_gpu(options).empty();
+}
+
+PACE_INLINE void refuse_options_for_gpu(const SessionOptions& options, const std::string& why) {
+  if (has_options_for_gpu(options))
+    throw InputError({}, detail::names_of_options_for_gpu(options).front() + " has no meaning on a CPU: " + why);
 }
 
 }  // namespace pace::runner

@@ -60,6 +60,9 @@ struct SessionOptions {
 /// are the defaults that the help shows.
 [[nodiscard]] args::Groups pace_options(SessionOptions& options);
 
+/// Whether an option is given that has no meaning on a CPU, unless nothing is measured.
+[[nodiscard]] bool has_options_for_gpu(const SessionOptions& options);
+
 /// Throws InputError if an option is given that has no meaning on a CPU, unless nothing is measured. `why`, for the
 /// message, is the reason that nothing runs on a GPU.
 void refuse_options_for_gpu(const SessionOptions& options, const std::string& why);

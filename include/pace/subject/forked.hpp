@@ -11,10 +11,9 @@
 #include <initializer_list>
 #include <string>
 
-#include <ATen/detail/CUDAHooksInterface.h>
-
 #include "pace/base/spelling.hpp"
 #include "pace/os/activity.hpp"
+#include "pace/os/cuda_driver.hpp"
 #include "pace/run/run_context.hpp"
 #include "pace/subject/background.hpp"
 
@@ -37,12 +36,9 @@ namespace pace::detail {
   if (const int threads = at::get_num_threads(); threads > 1)
     return "an operator may use " + std::to_string(threads) +
            " threads, which a copy of this process would wait for; expected one (" + option_text("threads", "1") + ')';
-  const auto& cuda = at::detail::getCUDAHooks();
-  if (!cuda.hasCUDA()) return {};
-  for (c10::DeviceIndex device = 0; device < cuda.deviceCount(); ++device)
-    if (cuda.hasPrimaryContext(device))
-      return "this program has used GPU " + std::to_string(device) +
-             ", which a copy of it could not; expected a program that has used none before";
+  if (has_initialised_cuda())
+    return "this program has used a GPU, or counted them, which a copy of it could not; expected a program that has "
+           "not before";
   return {};
 }
 

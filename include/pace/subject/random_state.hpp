@@ -11,6 +11,7 @@
 #include <ATen/detail/CUDAHooksInterface.h>
 
 #include "pace/base/random.hpp"
+#include "pace/os/cuda_driver.hpp"
 
 namespace pace::detail {
 
@@ -22,9 +23,10 @@ void for_each_default_generator(const Use& use) {
     use(generator);
   };
   locked(at::detail::getDefaultCPUGenerator());
+  // Counting the devices would start CUDA.
+  if (!has_initialised_cuda()) return;
   const auto& cuda = at::detail::getCUDAHooks();
-  static const bool has_cuda = cuda.hasCUDA();
-  if (!has_cuda) return;
+  if (!cuda.hasCUDA()) return;
   for (c10::DeviceIndex device = 0; device < cuda.deviceCount(); ++device)
     if (cuda.hasPrimaryContext(device)) locked(cuda.getDefaultGenerator(device));
 }
