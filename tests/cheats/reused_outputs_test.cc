@@ -93,6 +93,15 @@ TEST_CASE("one of several outputs has the same memory in all calls") {
   require_rejected(run(both, cheat, input()), "a later call overwrites output tensor 1");
 }
 
+TEST_CASE("one output buffer for all calls, where the baseline returns a view of an operand") {
+  const auto view = [](const at::Tensor& x) { return x.t(); };
+  const auto cheat = [buffer = at::Tensor()](const at::Tensor& x) mutable {
+    if (!buffer.defined()) buffer = at::empty_like(x.t());
+    return buffer.copy_(x.t());
+  };
+  require_rejected(run(view, cheat, input()), "a later call overwrites output tensor 0");
+}
+
 TEST_CASE("output buffers that the baseline has, too") {
   // By some seeds, later calls write the bits of earlier ones.
   const auto seeded = [](auto& each) {

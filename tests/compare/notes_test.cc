@@ -364,6 +364,23 @@ many threads for all (--threads)
 )");
 }
 
+TEST_CASE("notes that you add come first, and those that you make after the calls come last") {
+  FakeClock clock;
+  const auto notes = pace::compare("case", at::rand({8}))
+                         .options(standard())
+                         .note("A note of yours.")
+                         .late_notes([] { return std::vector<std::string>{"One made after the calls."}; })
+                         .baseline("eager", pace::test::costing(clock, 100, doubled))
+                         .candidate("fused", pace::test::costing(clock, 100, doubled))
+                         .reuses_outputs()
+                         .run(clock)
+                         .notes;
+  CHECK(notes ==
+        std::vector<std::string>{"A note of yours.",
+                                 "Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).",
+                                 "One made after the calls."});
+}
+
 TEST_CASE("refused comparisons say these texts, word for word") {
   CHECK(of_refusals() == R"(# no baseline
 comparison 'case': needs exactly one baseline, and has none; try: call .baseline(name, function) once

@@ -24,6 +24,7 @@
 
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/isolate/message.hpp"
 #include "pace/timing/clock.hpp"
 #include "pace/training.hpp"
 #include "tests/support/fake_clock.hpp"
@@ -53,6 +54,9 @@ struct Shared {
   /// Whether the other candidate is being called, in the rounds; how often a thread of the candidate ran, and then.
   std::atomic<bool> in_other{false};
   std::atomic<int> seen{0}, seen_beside{0};
+  /// When the candidate was called last, and how often where the clock's thread may run, too.
+  std::atomic<double> last_call{0};
+  std::atomic<int> beside_clock{0};
   /// How often the handler of exit() has run.
   std::atomic<int> exits{0};
   /// Processes where the candidate ran first and last, and the first one where the baseline ran.
@@ -411,6 +415,25 @@ TEST_CASE("a candidate that computes less once it has been checked is dropped by
   CHECK(result["old"].outcome == Outcome::measured);
 }
 
+TEST_CASE("a baseline whose only candidate is dropped after the rounds is not measured again, alone") {
+  Case sides;
+  sides.options.stop = pace::StopPolicy::budget;
+  const auto result =
+      pace::compare("case", at::ones({4}))
+          .options(sides.options)
+          .baseline("old", [&](const at::Tensor& x) { return sides.clock.advance(100 * us), at::add(x, 1); })
+          .candidate("new",
+                     [&](const at::Tensor& x) {
+                       sides.clock.advance(50 * us);
+                       sides.shared->last_call = sides.clock.now().count();
+                       return at::add(x, ++sides.shared->candidate_calls < 100 ? 1 : 2);
+                     })
+          .run(sides.clock);
+  CHECK(result["new"].outcome == Outcome::wrong);
+  CHECK(result["old"].outcome == Outcome::measured);
+  CHECK(sides.clock.now() - Nanoseconds(sides.shared->last_call) < 0.5 * sides.options.budget);
+}
+
 TEST_CASE("a candidate that ends its process is a row that threw") {
   const int last_call = GENERATE(1, 100);
   struct End {
@@ -664,12 +687,29 @@ TEST_CASE("no thread of a candidate runs beside the samples of another") {
   CHECK(sides.shared->seen_beside == 0);
 }
 
-TEST_CASE("the thread of the clock may run where it could before") {
+TEST_CASE("the thread of the clock leaves the CPU of the implementations, and may then run where it could before") {
   const cpu_set_t before = allowed_cpus();
   Case sides;
-  require_others_measured(sides.run(nothing));
+  require_others_measured(sides.run([&, clock = ::getpid()](int) {
+    cpu_set_t cpus;
+    const bool known = ::sched_getaffinity(clock, sizeof cpus, &cpus) == 0;
+    sides.shared->beside_clock += !known || CPU_ISSET(static_cast<std::size_t>(::sched_getcpu()), &cpus);
+  }));
+  CHECK(sides.shared->beside_clock == 0);
   const cpu_set_t after = allowed_cpus();
   CHECK(CPU_EQUAL(&before, &after));
+}
+
+TEST_CASE("nothing is read past the end of a message from another process") {
+  pace::detail::MessageWriter message;
+  message << std::string("four");
+  const std::string& whole = message.bytes();
+  CHECK(pace::detail::MessageReader(whole).read<std::string>() == "four");
+  for (std::size_t size = 0; size < whole.size(); ++size) {
+    CAPTURE(size);
+    pace::detail::MessageReader part(whole.substr(0, size));
+    CHECK_THROWS_AS(part.read<std::string>(), pace::detail::MessageEndsEarly);
+  }
 }
 
 }  // namespace

@@ -366,6 +366,31 @@ TEST_CASE("a rank that throws is named with its reason, and the others are ended
   CHECK(message == "rank 1: no communicator");
 }
 
+TEST_CASE("of two ranks that throw, the reason of the one that was first is told") {
+  struct Turns {
+    std::atomic<pid_t> processes[2];
+    std::atomic<int> turn{-1};
+  };
+  const int first = GENERATE(0, 1);
+  Shared<Turns> turns;
+  // Both throw between two looks.
+  Patience patience;
+  patience.pause = [&] {
+    for (const int rank : {first, 1 - first}) {
+      turns->turn = rank;
+      while (turns->processes[rank] == 0) (void)::usleep(100);
+      siginfo_t ended{};
+      CHECK(::waitid(P_PID, static_cast<id_t>(turns->processes[rank]), &ended, WEXITED | WNOWAIT) == 0);
+    }
+  };
+  const auto body = [&](Rank& rank) {
+    turns->processes[rank.number()] = ::getpid();
+    while (turns->turn != rank.number()) (void)::usleep(100);
+    throw std::runtime_error("thrown");
+  };
+  CHECK(message_of(2, body, patience) == "rank " + std::to_string(first) + ": thrown");
+}
+
 TEST_CASE("exceptions keep their kind") {
   CHECK_THROWS_AS(pace::ranks::run(2, [](Rank&) { throw pace::DeviceMissing("no GPU"); }), pace::DeviceMissing);
   CHECK_THROWS_AS(pace::ranks::run(2, [](Rank&) { throw pace::InputError({}, "--size"); }), pace::InputError);

@@ -419,6 +419,12 @@ TEST_CASE("killed after publishing", "[.]") {
 TEST_CASE("exits early", "[.]") { std::exit(0); }
 TEST_CASE("quick exits early", "[.]") { std::quick_exit(0); }
 TEST_CASE("leaves outside", "[.]") { ::_exit(0); }
+TEST_CASE("leaves by 7 in the end", "[.]") {
+  auto result = comparison("first");
+  publish(result);
+  CHECK_THAT(result, pace::AsExpected());
+  (void)std::atexit([] { ::_exit(7); });
+}
 
 TEST_CASE("skips", "[.]") { SKIP("there is no GPU"); }
 

@@ -195,6 +195,14 @@ TEST_CASE("a crash outside of any comparison ends the run, and says so") {
   CHECK(rows(folder.read("a.json")).size() == 2);
 }
 
+TEST_CASE("a process that leaves by an exit code once all is measured, as a sanitizer does, has the run end with it") {
+  const Scratch folder;
+  const auto program = run("'leaves by 7 in the end'" + options + "--json " + folder / "a.json");
+  INFO(program.out << program.err);
+  CHECK(program.code == 7);
+  CHECK(rows(folder.read("a.json")) == std::vector<std::string>{"first eager measured", "first fused measured"});
+}
+
 TEST_CASE("without isolation a crash is the end") {
   const auto program = run("crashes --isolation off --max-interference 1");
   CHECK(program.code != 0);
