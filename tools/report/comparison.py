@@ -186,7 +186,8 @@ def _conditions(conditions):
     if conditions.get("involuntary_switches") is not None:
         found.append(("put aside", f"{figures.whole(conditions['involuntary_switches'])} times"))
     if conditions.get("interrupted_cycles"):
-        found.append(("cycles left out, with another process in a sample", figures.whole(conditions["interrupted_cycles"])))
+        left_out = figures.whole(conditions["interrupted_cycles"])
+        found.append(("cycles left out, with another process in a sample", left_out))
     if conditions.get("median_cycle_ns"):
         found.append(
             (
