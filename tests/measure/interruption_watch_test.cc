@@ -1,6 +1,8 @@
 // Cycles in which other work had the core within a sample.
 #include "pace/measure/interruption_watch.hpp"
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -32,10 +34,12 @@ class SharedCore final : public pace::test::FakeClock {
   SharedCore(Nanoseconds own, Nanoseconds theirs) : own_(own), theirs_(theirs) {}
 
   Nanoseconds sample(pace::timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
-    interrupted_ = false;
-    return FakeClock::sample(subject, operands, iterations);
+    compute(preparation);
+    const Nanoseconds time = FakeClock::sample(subject, operands, iterations);
+    use_ = pace::timing::cpu_use_between(before_, counters_, now() - began_);
+    return time;
   }
-  [[nodiscard]] std::optional<bool> was_interrupted() const override { return interrupted_; }
+  [[nodiscard]] std::optional<pace::timing::CpuUse> last_cpu_use() const override { return use_; }
   [[nodiscard]] std::optional<pace::timing::ThreadCounters> thread_counters() const override { return counters_; }
   void pause(Nanoseconds time) override {
     FakeClock::pause(time);
@@ -58,6 +62,14 @@ class SharedCore final : public pace::test::FakeClock {
     preempt(time);
   }
   int pauses = 0;
+  /// Before each sample is timed.
+  Nanoseconds preparation{};
+
+ protected:
+  void prepared() override {
+    began_ = now();
+    before_ = counters_;
+  }
 
  private:
   void run_for(Nanoseconds time) {
@@ -69,12 +81,11 @@ class SharedCore final : public pace::test::FakeClock {
     advance(time);
     ++counters_.involuntary_switches;
     had_ = {};
-    interrupted_ = true;
   }
 
-  Nanoseconds own_, theirs_, had_{};
-  pace::timing::ThreadCounters counters_;
-  bool interrupted_ = false;
+  Nanoseconds own_, theirs_, had_{}, began_{};
+  pace::timing::ThreadCounters counters_, before_;
+  pace::timing::CpuUse use_;
 };
 
 /// Compares implementations whose calls do `baseline` and `candidate` on the core.
@@ -180,6 +191,16 @@ TEST_CASE("beside other processes, too, own threads are a cost") {
       0.9, pace::MeanNoSlowerThan(1.02));
   CHECK(verdict(result) != Verdict::passed);
   CHECK_FALSE(result.conditions.uninterrupted);
+}
+
+TEST_CASE("what passes before a sample is timed does not count") {
+  // The preparation alone takes longer than any turn, and than a sample may.
+  SharedCore core(3.1 * ms, 7 * ms);
+  core.preparation = 9 * ms;
+  const auto result = compare(core, 0.2 * ms, 0.21 * ms);
+  CHECK(result.conditions.uninterrupted);
+  CHECK_FALSE(result.conditions.gave_up_leaving_out);
+  CHECK(verdict(result) == Verdict::failed);
 }
 
 TEST_CASE("there is no verdict if the long calls of one side are left out") {

@@ -50,7 +50,7 @@ inline void note_left_out(std::size_t dropped, const std::string& why, const std
     result.conditions.disturbances.push_back(note + ". A verdict needs " + std::to_string(needed) + " cycles, and " +
                                              std::to_string(left) + (left == 1 ? " is" : " are") +
                                              " left; try: " + attempt + " (" + option_text("budget") + ").");
-  else if (share > few)
+  else if (share > few || result.conditions.gave_up_leaving_out)
     result.notes.push_back(note + '.');
 }
 

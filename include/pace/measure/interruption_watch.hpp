@@ -13,13 +13,6 @@
 
 namespace pace::detail {
 
-/// What a sample took of the CPU. All zero: unknown.
-struct CpuUse {
-  Nanoseconds own{};     ///< CPU time of the measuring thread
-  Nanoseconds off{};     ///< for how long that thread had no core
-  Nanoseconds others{};  ///< CPU time of the other threads of this process
-};
-
 /// Looks after each sample whether the kernel preempted the measuring thread while it was timed.
 ///
 /// A cycle counts if that happened in none of its samples. It also counts if this process's own threads may have been
@@ -66,15 +59,15 @@ class InterruptionWatch {
     rested_ += clock_.now() - start;
   }
 
-  void sample_ended(std::size_t side, const CpuUse& use) {
-    const auto preempted = clock_.was_interrupted();
-    if (!preempted) return;
+  void sample_ended(std::size_t side) {
+    const auto use = clock_.last_cpu_use();
+    if (!use) return;
     knows_ = true;
-    sides_[side].of_cycle += use.own;
-    if (use.own > limits_.longest_sample) drops_ = false;
-    clean_cycle_ = clean_cycle_ && !*preempted;
-    const bool by_own_threads = use.others > limits_.of_own_threads * use.off;
-    by_others_ = by_others_ || (*preempted && !by_own_threads);
+    sides_[side].of_cycle += use->own;
+    if (use->own > limits_.longest_sample) drops_ = false;
+    clean_cycle_ = clean_cycle_ && !use->preempted;
+    const bool by_own_threads = use->others > limits_.of_own_threads * use->off;
+    by_others_ = by_others_ || (use->preempted && !by_own_threads);
   }
 
   /// Ends a cycle. Returns whether it counts.

@@ -43,7 +43,8 @@ class MachineWatch final : public timing::RoundObserver {
     thread_before_ = clock_.thread_counters().value_or(timing::ThreadCounters{});
   }
   void sample_ended(std::size_t implementation) override {
-    interruptions_.sample_ended(implementation, sides_.empty() ? CpuUse{} : add_sample(implementation));
+    if (!sides_.empty()) add_sample(implementation);
+    interruptions_.sample_ended(implementation);
     gpu_.sample_ended(implementation);
   }
 
@@ -117,14 +118,13 @@ class MachineWatch final : public timing::RoundObserver {
     return stats::quantile(stats::sorted(std::move(values)), 0.5);
   }
 
-  CpuUse add_sample(std::size_t implementation) {
+  void add_sample(std::size_t implementation) {
     const auto thread = clock_.thread_counters().value_or(timing::ThreadCounters{});
     const Nanoseconds took = clock_.now() - sample_began_;
     auto& side = sides_[implementation];
-    const Nanoseconds own = thread.cpu - thread_before_.cpu, of_all = thread.process_cpu - thread_before_.process_cpu;
     side.sampled += took;
-    side.off += took - own;
-    side.process_cpu += of_all;
+    side.off += took - (thread.cpu - thread_before_.cpu);
+    side.process_cpu += thread.process_cpu - thread_before_.process_cpu;
     side.process_cpu_step = thread.process_cpu_step;
     const auto sample = clock_.last_sample();
     if (auto& rates = rates_[implementation];
@@ -135,7 +135,6 @@ class MachineWatch final : public timing::RoundObserver {
     }
     side.involuntary_switches += thread.involuntary_switches - thread_before_.involuntary_switches;
     side.voluntary_switches += thread.voluntary_switches - thread_before_.voluntary_switches;
-    return {.own = own, .off = took - own, .others = of_all - own};
   }
 
   timing::Clock& clock_;

@@ -54,7 +54,8 @@ struct SideConditions {
   /// Whether threads of this process beside the measuring one used the CPU during the samples.
   [[nodiscard]] bool has_other_threads() const {
     constexpr double share = 0.05;
-    return process_cpu - (sampled - off) > share * sampled;
+    const Nanoseconds own = sampled - off;
+    return process_cpu - own > share * own;
   }
   /// Returns the CPU seconds that the process used per second of the samples; 0: unknown.
   [[nodiscard]] double cores() const { return sampled.count() > 0 ? process_cpu / sampled : 0; }

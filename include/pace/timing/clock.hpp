@@ -98,8 +98,8 @@ class Clock {
 
   /// The last sample by this clock and by the CPU's counter, without the preparation.
   [[nodiscard]] virtual TwoClocks last_sample() const { return {}; }
-  /// Whether the kernel preempted the measuring thread while it timed the last sample; nothing: unknown to this clock.
-  [[nodiscard]] virtual std::optional<bool> was_interrupted() const { return std::nullopt; }
+  /// What the timed stretch of the last sample took of the CPU; nothing: unknown to this clock.
+  [[nodiscard]] virtual std::optional<CpuUse> last_cpu_use() const { return std::nullopt; }
   /// Counters of the calling thread; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }
   /// Counters of the machine and this process; nothing: unknown to this clock.

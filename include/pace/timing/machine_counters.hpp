@@ -30,6 +30,24 @@ struct ThreadCounters {
   Nanoseconds process_cpu_step = {};
 };
 
+/// What a stretch of time took of the CPU.
+struct CpuUse {
+  bool preempted = false;   ///< whether the kernel preempted the measuring thread
+  Nanoseconds own = {};     ///< CPU time of that thread
+  Nanoseconds off = {};     ///< for how long it had no core
+  Nanoseconds others = {};  ///< CPU time of the other threads of this process
+};
+
+/// Returns what the stretch of length `took` between two readings took of the CPU.
+[[nodiscard]] inline CpuUse cpu_use_between(const ThreadCounters& before, const ThreadCounters& after,
+                                            Nanoseconds took) {
+  const Nanoseconds own = after.cpu - before.cpu;
+  return {.preempted = after.involuntary_switches != before.involuntary_switches,
+          .own = own,
+          .off = took - own,
+          .others = after.process_cpu - before.process_cpu - own};
+}
+
 /// Counters of the machine, this process and the calling thread at one moment. Only differences between two readings
 /// mean something. A counter that cannot be read is absent.
 struct MachineCounters {
@@ -102,13 +120,6 @@ template <class T>
 }
 
 }  // namespace detail
-
-/// Returns how often the calling thread was preempted. Takes some hundred nanoseconds.
-[[nodiscard]] inline std::int64_t times_preempted() {
-  rusage usage{};
-  // From the kernel, since the program may have its own getrusage().
-  return ::syscall(SYS_getrusage, RUSAGE_THREAD, &usage) == 0 ? usage.ru_nivcsw : 0;
-}
 
 /// Reads the counters of the calling thread. A counter that cannot be read is 0.
 [[nodiscard]] inline ThreadCounters read_thread_counters() {

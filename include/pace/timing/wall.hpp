@@ -33,11 +33,11 @@ class WallClock final : public Clock {
   Nanoseconds sample(Subject& subject, std::size_t operands, std::int64_t iterations) override {
     sample_ = {};
     const Nanoseconds time = sample_plainly(subject, operands, iterations);
-    interrupted_ = times_preempted() != preempted_before_;
+    use_ = cpu_use_between(before_, read_thread_counters(), now() - began_);
     return time;
   }
-  /// By the kernel's count of involuntary switches of the thread, read just before and after what is timed.
-  [[nodiscard]] std::optional<bool> was_interrupted() const override { return interrupted_; }
+  /// By the kernel's counters of the thread, read just before and after what is timed.
+  [[nodiscard]] std::optional<CpuUse> last_cpu_use() const override { return use_; }
 
   void begin_lap() override { lap_ = read(); }
   [[nodiscard]] Nanoseconds end_lap() override { return add(lap_); }
@@ -85,7 +85,10 @@ class WallClock final : public Clock {
   [[nodiscard]] std::string name() const override { return "wall"; }
 
  protected:
-  void prepared() override { preempted_before_ = times_preempted(); }
+  void prepared() override {
+    began_ = now();
+    before_ = read_thread_counters();
+  }
 
  private:
   [[nodiscard]] ClockReading read() const {
@@ -106,8 +109,9 @@ class WallClock final : public Clock {
   Nanoseconds resolution_{};
   bool steady_ticks_ = has_steady_ticks();
   TwoClocks sample_;
-  std::int64_t preempted_before_ = 0;
-  bool interrupted_ = false;
+  Nanoseconds began_{};
+  ThreadCounters before_;
+  CpuUse use_;
   ClockReading lap_;
 };
 
