@@ -242,6 +242,15 @@ TEST_CASE("no events are at most as many as none") {
   CHECK(pace::CounterAtMost("branches", 1).judge(row).verdict == Verdict::failed);
 }
 
+TEST_CASE("two stray events in a sample decide nothing, and three do") {
+  auto row = with_branches(0, 0, 0, 0);
+  row.counters[0].calls = 10'000;
+  row.counters[0].low = row.counters[0].high = 2e-4;
+  CHECK(pace::CounterAtMost("branches", 1).judge(row).verdict == Verdict::passed);
+  row.counters[0].low = row.counters[0].high = 3e-4;
+  CHECK(pace::CounterAtMost("branches", 1).judge(row).verdict == Verdict::failed);
+}
+
 TEST_CASE("a counter that cannot be read, of either side, has no verdict") {
   const auto message = [](const pace::ImplementationResult& row, const char* name) {
     const auto judgement = pace::CounterAtMost(name, 2).judge(row);

@@ -89,10 +89,10 @@ inline constexpr CountEntry count_entries[] = {
 /// was counted. Throws Error unless `ratio` is a positive number.
 [[nodiscard]] Expectation InstructionsAtMost(double ratio);
 /// Expects at most `ratio` times the baseline's events of an exact counter of the CPU (counter_entries), such as
-/// `branches`, in one call. 0.1 % more passes, too (counter_tolerance). The verdict is `passed` or `failed` if all
-/// samples of both sides agree on it. It is `undecided` if they do not, or if samples of one side lie more than 0.1 %
-/// and two events apart, as those of several threads may. It is `invalid` if the CPU or the kernel does not let the
-/// counter be read. Throws Error for another name, and unless `ratio` is a positive number.
+/// `branches`, in one call. 0.1 % more passes, too (counter_tolerance), and two events in a sample. The verdict is
+/// `passed` or `failed` if all samples of both sides agree on it. It is `undecided` if they do not, or if samples of
+/// one side lie more than 0.1 % and two events apart, as those of several threads may. It is `invalid` if the CPU or
+/// the kernel does not let the counter be read. Throws Error for another name, and unless `ratio` is a positive number.
 [[nodiscard]] Expectation CounterAtMost(const std::string& name, double ratio);
 
 }  // namespace pace

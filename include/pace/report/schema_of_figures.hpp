@@ -178,7 +178,7 @@ struct Schema<CounterSummary> {
   static constexpr std::string_view name = "counter";
   static constexpr auto fields = std::tuple{
       required_field("name", &CounterSummary::name, "such as `branch_misses`"),
-      field("unit", &CounterSummary::unit, "of the figures; `percent`: of all calls together, from 0 to 100"),
+      field("unit", &CounterSummary::unit, "of the figures; `percent`: of all calls together"),
       field("calls", &CounterSummary::calls, "of each sample"),
       field("low", &CounterSummary::low, "least of one call, of three samples"),
       field("high", &CounterSummary::high, "most of one call"),

@@ -15,7 +15,7 @@ namespace pace {
 enum class CounterUnit {
   events,  ///< of one call
   bytes,   ///< of one call
-  percent  ///< a share, on average over the calls, from 0 to 100
+  percent  ///< a share, on average over the calls
 };
 
 /// Returns `events`, `bytes` or `percent`.

@@ -1,6 +1,7 @@
 // GpuCounters: the counters of counter_entries that a GPU counts.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -52,7 +53,11 @@ class GpuCounters {
     NamedFaults named(subject);
     try {
       const auto values = counters_->over(named, calls);
-      for (std::size_t place = 0; place < names.size(); ++place) counts[place].events = values[place];
+      for (std::size_t place = 0; place < names.size(); ++place)
+        if (std::isfinite(values[place]))
+          counts[place].events = values[place];
+        else
+          counts[place].missing = "these calls run nothing that it counts";
     } catch (const Unsupported& lost) {
       release();
       if (named.threw) throw;
@@ -104,8 +109,8 @@ class GpuCounters {
   void make(const std::vector<std::string>& metrics) {
     if (counters_ && counters_->metrics() == metrics) return;
     release();
-    were_made() = true;
     counters_ = std::make_unique<RangeCounters>(device_, metrics);
+    were_made() = true;
   }
 
   /// Finds the names that CUPTI refuses by themselves, and counts the others.
@@ -118,6 +123,7 @@ class GpuCounters {
     for (std::size_t place = 0; place < names.size(); ++place) {
       try {
         const RangeCounters alone(device_, {*metric_of(names[place])});
+        were_made() = true;
         others.push_back(names[place]);
         places.push_back(place);
       } catch (const Unsupported& reason) {
