@@ -28,6 +28,9 @@ namespace pace::detail {
 /// Returns why a copy of this process would not work, as a clause; empty if it would. A forked process would wait for
 /// ever for a pool's threads, which it lacks, as with GNU's OpenMP. CUDA does not work there either.
 [[nodiscard]] inline std::string reason_not_to_fork() {
+  if (has_initialised_cuda())
+    return "this program has used a GPU, or counted them, which a copy of it could not; expected a program that has "
+           "not before";
   if (const std::size_t all = threads_in("/proc/self/task").size(); all > 1)
     return "this process has " + std::to_string(all - 1) + (all > 2 ? " other threads" : " other thread") +
            ", such as a pool of OpenMP's, for which a copy of it would wait for ever; expected none before the first "
@@ -36,16 +39,12 @@ namespace pace::detail {
   if (const int threads = at::get_num_threads(); threads > 1)
     return "an operator may use " + std::to_string(threads) +
            " threads, which a copy of this process would wait for; expected one (" + option_text("threads", "1") + ')';
-  if (has_initialised_cuda())
-    return "this program has used a GPU, or counted them, which a copy of it could not; expected a program that has "
-           "not before";
   return {};
 }
 
 /// Call it first in a process that `parent` forked. The process then ends with its parent, handles no signals, silences
 /// the streams `silenced`, and reports nothing to a supervisor. LibTorch's pool of threads, which did not come along,
-/// is made anew. The process ends if that fails, as it must not go on
-/// in its parent's code.
+/// is made anew. The process ends if that fails, as it must not go on in its parent's code.
 inline void begin_forked_process(pid_t parent, std::initializer_list<int> silenced) noexcept {
   (void)::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(0);
