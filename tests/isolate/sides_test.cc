@@ -54,8 +54,7 @@ struct Shared {
   /// Whether the other candidate is being called, in the rounds; how often a thread of the candidate ran, and then.
   std::atomic<bool> in_other{false};
   std::atomic<int> seen{0}, seen_beside{0};
-  /// When the candidate was called last, and how often where the clock's thread may run, too.
-  std::atomic<double> last_call{0};
+  /// How often the candidate was called where the clock's thread may run, too.
   std::atomic<int> beside_clock{0};
   /// How often the handler of exit() has run.
   std::atomic<int> exits{0};
@@ -413,25 +412,6 @@ TEST_CASE("a candidate that computes less once it has been checked is dropped by
   CHECK(result["new"].outcome == Outcome::wrong);
   CHECK_THAT(result["new"].message, ContainsSubstring("in a timed call"));
   CHECK(result["old"].outcome == Outcome::measured);
-}
-
-TEST_CASE("a baseline whose only candidate is dropped after the rounds is not measured again, alone") {
-  Case sides;
-  sides.options.stop = pace::StopPolicy::budget;
-  const auto result =
-      pace::compare("case", at::ones({4}))
-          .options(sides.options)
-          .baseline("old", [&](const at::Tensor& x) { return sides.clock.advance(100 * us), at::add(x, 1); })
-          .candidate("new",
-                     [&](const at::Tensor& x) {
-                       sides.clock.advance(50 * us);
-                       sides.shared->last_call = sides.clock.now().count();
-                       return at::add(x, ++sides.shared->candidate_calls < 100 ? 1 : 2);
-                     })
-          .run(sides.clock);
-  CHECK(result["new"].outcome == Outcome::wrong);
-  CHECK(result["old"].outcome == Outcome::measured);
-  CHECK(sides.clock.now() - Nanoseconds(sides.shared->last_call) < 0.5 * sides.options.budget);
 }
 
 TEST_CASE("a candidate that ends its process is a row that threw") {
