@@ -49,7 +49,12 @@ class InterruptionWatch {
         // An interference of 1 tolerates everything.
         drops_(options.max_interference < 1),
         longest_window_(limits.of_budget * options.budget),
-        sides_(sides) {}
+        sides_(sides) {
+    clock_.watch_cpu(drops_);
+  }
+  InterruptionWatch(const InterruptionWatch&) = delete;
+  InterruptionWatch& operator=(const InterruptionWatch&) = delete;
+  ~InterruptionWatch() { clock_.watch_cpu(false); }
 
   /// Rests, if rests help.
   void sample_started() {

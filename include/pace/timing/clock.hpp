@@ -98,7 +98,9 @@ class Clock {
 
   /// The last sample by this clock and by the CPU's counter, without the preparation.
   [[nodiscard]] virtual TwoClocks last_sample() const { return {}; }
-  /// What the timed stretch of the last sample took of the CPU; nothing: unknown to this clock.
+  /// Whether last_cpu_use() is wanted of later samples, beside which that takes some microseconds. It is not at first.
+  virtual void watch_cpu(bool /*wanted*/) {}
+  /// What the timed stretch of the last sample took of the CPU; nothing: unknown to this clock, or not wanted.
   [[nodiscard]] virtual std::optional<CpuUse> last_cpu_use() const { return std::nullopt; }
   /// Counters of the calling thread; nothing: unknown to this clock.
   [[nodiscard]] virtual std::optional<ThreadCounters> thread_counters() const { return std::nullopt; }

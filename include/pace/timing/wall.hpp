@@ -33,8 +33,12 @@ class WallClock final : public Clock {
   Nanoseconds sample(Subject& subject, std::size_t operands, std::int64_t iterations) override {
     sample_ = {};
     const Nanoseconds time = sample_plainly(subject, operands, iterations);
-    use_ = cpu_use_between(before_, read_thread_counters(), now() - began_);
+    if (watches_cpu_) use_ = cpu_use_between(before_, read_thread_counters(), now() - began_);
     return time;
+  }
+  void watch_cpu(bool wanted) override {
+    watches_cpu_ = wanted;
+    use_.reset();
   }
   /// By the kernel's counters of the thread, read just before and after what is timed.
   [[nodiscard]] std::optional<CpuUse> last_cpu_use() const override { return use_; }
@@ -86,6 +90,7 @@ class WallClock final : public Clock {
 
  protected:
   void prepared() override {
+    if (!watches_cpu_) return;
     began_ = now();
     before_ = read_thread_counters();
   }
@@ -111,7 +116,8 @@ class WallClock final : public Clock {
   TwoClocks sample_;
   Nanoseconds began_{};
   ThreadCounters before_;
-  CpuUse use_;
+  bool watches_cpu_ = false;
+  std::optional<CpuUse> use_;
   ClockReading lap_;
 };
 
