@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -98,7 +99,7 @@ class EventsOfThreads {
   void over(FunctionRef<void()> work) {
     for (auto& each : events_) each.event.start();
     work();
-    for (auto each = events_.rbegin(); each != events_.rend(); ++each) each->event.stop();
+    for (auto& each : std::views::reverse(events_)) each.event.stop();
   }
   /// After over(), or without any(): one count for each name.
   [[nodiscard]] std::vector<EventCount> counted() {
