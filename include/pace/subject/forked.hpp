@@ -11,6 +11,8 @@
 #include <initializer_list>
 #include <string>
 
+#include <c10/macros/Export.h>
+
 #include "pace/base/spelling.hpp"
 #include "pace/os/activity.hpp"
 #include "pace/os/cuda_driver.hpp"
