@@ -271,6 +271,28 @@ TEST_CASE("a candidate that is wrong on one rank alone is wrong, and the rank is
   CHECK(results.at(0)["third"].outcome == Outcome::measured);
 }
 
+TEST_CASE("an implementation is called with the given values alone, on all ranks") {
+  const Shared<Sum> sum;
+  const Shared<std::atomic<int>> other_values;
+  const auto body = [&](Rank& rank) {
+    pace::test::FakeClock clock;
+    const auto look_at = [&](const at::Tensor& x) {
+      *other_values += x.scalar_type() != at::kFloat || !x.eq(1.0 + rank.number()).all().item<bool>();
+    };
+    const auto function = [&](const at::Tensor& x) {
+      look_at(x);
+      return all_reduce(rank, *sum, clock, 10 * us)(x.to(at::kDouble));
+    };
+    pace::ranks::compare(rank, "all-reduce", operand_of(rank).to(at::kFloat))
+        .options(short_options())
+        .baseline("theirs", function)
+        .candidate("mine", function)
+        .run(clock);
+  };
+  CHECK(pace::ranks::run(2, body).at(0).implementations.at(1).outcome == pace::Outcome::measured);
+  CHECK(*other_values == 0);
+}
+
 TEST_CASE("operands that calls write to are restored on each rank") {
   Shared<Sum> sum;
   const auto results = pace::ranks::run(2, [&](Rank& rank) {

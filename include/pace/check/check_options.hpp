@@ -67,6 +67,10 @@ struct CheckOptions {
   /// longest reduction common in layers of large models.
   std::int64_t reduction_length = 4096;
 
+  /// Whether a comparison learns tolerances that are absent here, by baseline calls on nearly the given values and in
+  /// float64. False for code that can only be called with the given values: the dtypes' tolerances hold.
+  bool learn_tolerances = true;
+
   /// Whether a NaN equals a NaN in the same place (it never equals a number). True by default, since random inputs lead
   /// to NaNs in correct results, too (sqrt, log). Poison is also a NaN, but recognised by its bits.
   bool equal_nan = true;

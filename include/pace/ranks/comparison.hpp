@@ -62,12 +62,13 @@ class Comparison {
     plan_.options.hard_limit = std::max(plan_.options.hard_limit, budget);
     return *this;
   }
-  /// Sets how each rank compares outputs. Throws Error for a float64 reference, which has no meaning here.
+  /// Sets how each rank compares outputs. Ranks learn no tolerances. Throws Error for a float64 reference, which has no
+  /// meaning here.
   Comparison& check(const check::CheckOptions& options) {
     if (options.method == check::CheckOptions::Method::float64_reference)
       throw Error("ranks::compare: outputs cannot be compared with a float64 reference; expected another method");
     plan_.check = options;
-    return also([options](auto& comparison) { comparison.check(options); });
+    return *this;
   }
   /// Declares that operand tensor `operand`, counted from 0, is a workspace.
   Comparison& scratch(std::size_t operand) {
@@ -112,6 +113,10 @@ class Comparison {
       pace::Comparison<Operands...> comparison = std::apply(
           [&](const Operands&... each) { return pace::Comparison<Operands...>(plan_.name, each...); }, operands_);
       comparison.options(plan_.options);
+      check::CheckOptions check = plan_.check;
+      // The other ranks would call with their given values meanwhile, and a collective of both would never end.
+      check.learn_tolerances = false;
+      comparison.check(check);
       for (const auto& step : also_) step(comparison);
       for (const auto& add_side : sides_) add_side(comparison, checked, conductor);
       for (const auto& note : checked.notes) comparison.note(note);

@@ -157,7 +157,8 @@ class FirstCalls {
 
   /// Learns tolerances from the baseline, and lets the audit learn.
   void learn(Implementation& baseline, Nanoseconds took, Result& result) {
-    learns_ = check::compares_values(check_.method) && !check_.rtol && !check_.atol && took <= longest_call_to_learn_by;
+    learns_ = check_.learn_tolerances && check::compares_values(check_.method) && !check_.rtol && !check_.atol &&
+              took <= longest_call_to_learn_by;
     learn_tolerances(expected_, *prepared_.given);
     audit_.learn({.baseline = baseline,
                   .took = took,
