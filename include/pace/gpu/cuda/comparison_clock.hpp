@@ -239,6 +239,8 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
     kineto::start();
     try {
       call();
+      // The recording has only what has ended.
+      device_.synchronise();
     } catch (...) {
       kineto::abandon();
       throw;
