@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <exception>
-#include <locale>
 #include <optional>
 #include <ostream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -174,53 +172,12 @@ void prepare(std::ostream& /*out*/, std::ostream& errors) {
   });
 }
 
+/// A file may change under the same name.
 pace::report::Configuration configuration() {
   pace::report::Configuration all;
-  std::ostringstream text;
-  text.imbue(std::locale::classic());
-  const auto take = [&](const char* name) {
-    all[name] = text.str();
-    text.str("");
-  };
-  const auto list = [&](const char* name, const std::vector<std::string>& values) {
-    for (const auto& value : values) text << value << '\n';
-    take(name);
-  };
-  const auto number = [&](const char* name, const std::optional<double>& value) {
-    if (value) text << *value;
-    take(name);
-  };
-  all["--baseline"] = line.baseline;
-  list("--candidate", line.candidates);
-  list("--backend", line.backends);
-  list("--inductor-config", line.inductor_configs);
-  list("--library", line.libraries);
-  all["--inputs"] = line.inputs;
-  // A file may change under the same name.
   if (runs || is_dry_run)
     for (const auto& [path, digest] : files::digests_of(files::files_read(line, work.sides)))
       all["content of " + path] = digest;
-  for (const auto& sweep : line.sweeps) {
-    text << sweep.name << '=';
-    for (const auto value : sweep.values) text << value << ' ';
-  }
-  take("--sweep");
-  all["--device"] = line.device.value_or("");
-  number("--speedup-at-least", line.speedup_at_least);
-  number("--no-slower-than", line.no_slower_than);
-  number("--mean-no-slower-than", line.mean_no_slower_than);
-  text << static_cast<int>(line.check.method);
-  take("--check");
-  number("--rtol", line.check.rtol);
-  number("--atol", line.check.atol);
-  const auto operands = [&](const char* name, const std::vector<std::size_t>& values) {
-    for (const auto value : values) text << value << ' ';
-    take(name);
-  };
-  operands("--scratch", line.scratch);
-  operands("--constant", line.constant);
-  text << line.captures;
-  take("--captures");
   return all;
 }
 

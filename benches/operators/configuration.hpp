@@ -9,7 +9,6 @@
 #include <system_error>
 #include <vector>
 
-#include "benches/files/aot/fuser.hpp"
 #include "benches/operators/command_line.hpp"
 #include "benches/operators/options.hpp"
 #include "pace/base/digest.hpp"
@@ -45,7 +44,8 @@ namespace detail {
 
 }  // namespace detail
 
-/// The parts of the command line that distinguish a run from others, in words.
+/// What distinguishes a run from others beside the options as they were given: files' content, and options with a
+/// default that depends on others.
 [[nodiscard]] inline report::Configuration configuration_of(const CommandLine& line) {
   const auto& options = line.replay;
   report::Configuration all;
@@ -57,34 +57,17 @@ namespace detail {
                     : *line.compat == Original::operatorbench_new ? "new"
                                                                   : "operator_benchmark";
   all["--op"] = line.generation() ? line.op.value_or("all") : options.op;
-  all["--measure-nvfuser"] = line.measure_nvfuser ? "yes" : "no";
   all["--skip-rules"] = options.skip_rules == SkipRules::none ? "none" : "upstream";
-  all["--tag"] = line.tag;
-  all["--operator-range"] = options.letters;
-  all["--iterations"] = line.iterations ? std::to_string(*line.iterations) : "";
-  all["--warmup-iterations"] = std::to_string(line.warm_up_iterations);
-  all["--num-runs"] = std::to_string(line.runs);
-  all["--min-time-per-test"] = std::to_string(line.least_time.count());
   all["--dtype"] = options.dtype;
   all["--device"] = options.device;
   all["--max-samples"] = std::to_string(options.max_samples);
-  all["--start-idx"] = std::to_string(options.start_idx);
   all["--backends"] = options.backends;
-  all["--timer"] = line.timer;
   all["pass"] = to_string(options.pass);
-  all["--channels-last"] = options.channels_last ? "yes" : "no";
   all["--accuracy-checking"] = options.accuracy_only ? "yes" : "no";
-  all["--repeats"] = options.repeats ? std::to_string(*options.repeats) : "";
-  all["--count-instructions"] = !line.counter ? "" : *line.counter == Counter::callgrind ? "callgrind" : "perf";
-  all["--fuser"] = aot::to_string(line.fuser);
   std::ostringstream limit;
   limit.imbue(std::locale::classic());
   if (options.no_slower_than) limit << *options.no_slower_than;
   all["--no-slower-than"] = limit.str();
-  std::ostringstream peak;
-  peak.imbue(std::locale::classic());
-  if (options.peak_memory_at_most) peak << *options.peak_memory_at_most;
-  all["--peak-memory-at-most"] = peak.str();
   return all;
 }
 

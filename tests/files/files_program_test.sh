@@ -300,6 +300,8 @@ cp $inputs "$work/again/b.pt"
 compares "${again[@]}" --resume; refuses "content of $work/again/b.pt"
 rm -f "$work/again/b.pt"
 compares "${again[@]}" --resume; ends_with 0
+compares "${again[@]}" --resume --peak-memory-at-most 0.1
+refuses "--peak-memory-at-most: nothing there, '0.1' here"
 printf 'no archive' >"$work/again.pt2"
 compares "${again[@]}" --resume; refuses "content of $work/again.pt2"
 

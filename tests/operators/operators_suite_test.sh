@@ -76,7 +76,9 @@ case="resumed with other options: refused"
 run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume --max-samples 1
 expect_code 1; says "--max-samples: \"15\" there, '1' here"
 run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume --fuser none
-expect_code 1; says "--fuser: \"default\" there, 'none' here"
+expect_code 1; says "--fuser: nothing there, 'none' here"
+run --suite timm --suite-dir "$work/logs" --backends eager,torchscript --output-dir "$out" --resume --reuses-outputs
+expect_code 1; says "--reuses-outputs: nothing there, '' here"
 
 case="resumed with other inputs in files of the same names: refused"
 sed -i 's/^cnt: 4,/cnt: 5,/' "$work/logs/timm_train/b_training.txt"
@@ -313,6 +315,7 @@ done
 
 case="as many samples of the shipped set as are asked for"
 run --backends eager,torchscript --category softmax --max-samples 1; expect_code 0
+run --backends eager --category softmax --max-samples 1; expect_code 0
 says "aten._softmax.default[0]"; silent "aten._softmax.default[1]"
 run --backends eager,torchscript --category softmax; expect_code 0; says "aten._softmax.default[1]"
 silent "aten._softmax.default[2]"

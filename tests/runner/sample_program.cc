@@ -710,7 +710,7 @@ int main(int argc, char** argv) {
   };
   config.complaint = [] { return extra_option == "incomplete" ? "a line was left out" : ""; };
   if (std::getenv("SAMPLE_READY_MADE") != nullptr) config.list = [](std::ostream& out) { out << "first\nsecond\n"; };
-  config.configuration = [] { return pace::report::Configuration{{"--extra", extra_option}}; };
+  config.configuration = [] { return pace::report::Configuration{{"content of inputs", ""}}; };
   const int code = pace::runner::main(argc, argv, config);
   std::cerr.rdbuf(own_errors);
   return code;

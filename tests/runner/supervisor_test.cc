@@ -350,7 +350,7 @@ TEST_CASE("Ctrl-C: what was measured is in the files, and the exit code is 130; 
     CHECK(resumed.code == 1);
     CHECK_THAT(resumed.err, ContainsSubstring(json + ": --resume: holds results of another configuration") &&
                                 ContainsSubstring("--seed: \"39630\" there, '7' here") &&
-                                ContainsSubstring("--extra: \"\" there, 'word' here"));
+                                ContainsSubstring("--extra: nothing there, 'word' here"));
     // Each changes the text of a row.
     for (const std::string option : {"--alpha 0.002", "--beta 0.02", "--max-interference 0.5", "--isolation off",
                                      "--isolate sides", "--call-timeout 7", "--counters page_faults"}) {

@@ -45,6 +45,11 @@ namespace pace::runner::detail {
   Configuration all;
   // Paths in it need not be UTF-8, as the file of an earlier run has them.
   for (const auto& [key, value] : config.configuration()) all.emplace(valid_utf8(key), valid_utf8(value));
+  // The program's entries say what it made of an option; its other options count as they were given.
+  for (const auto& group : config.own_options)
+    for (const auto& option : group.options)
+      if (const auto given = session.given.values.find(option.name()); given != session.given.values.end())
+        all.emplace(option.name(), valid_utf8(joined(given->second, "\n")));
   const Options& options = session.measuring;
   const auto add = [&](const char* name, const auto& value) {
     std::ostringstream text;

@@ -40,8 +40,9 @@ struct SessionConfig {
   bool isolated = false;
   /// The clock of the call timeout, after which a call counts as hung; tests replace it.
   std::function<Nanoseconds()> now = [] { return timing::WallClock().now(); };
-  /// Returns the facts that must be equal, beside pace's own options, for --resume to continue from an earlier run's
-  /// file. It is called after `after_parse`. None: the program's runs cannot be resumed.
+  /// Returns the facts that must be equal, beside the options, for --resume to continue from an earlier run's file,
+  /// such as the content of files. An entry with the name of one of `own_options` takes the place of its given value.
+  /// It is called after `after_parse`. None: the program's runs cannot be resumed.
   std::function<report::Configuration()> configuration;
   /// Prints the names of the measurements, one a line, for --list. It is called after `prepare`. None: the names of the
   /// test cases are printed. With it, failures name these cases, and no place in the program's code, which its user did
