@@ -58,7 +58,7 @@ class FileComparison {
     if (run_context().cases != nullptr && !run_context().cases->passes_over(planned(one)).empty()) return std::nullopt;
     const AtWork at_work(one.name);
     if (progress() != nullptr) progress()->subject(one.name);
-    if (auto known = pace::detail::recall(one.name, one.description, {}))
+    if (auto known = pace::detail::recall(one.name, one.description, earlier_phases(one.name)))
       return pace::detail::publish(*std::move(known));
     const PriorFailures failures(one.name);
     if (const auto* failure = failures.of_inputs())
@@ -111,6 +111,13 @@ class FileComparison {
       notes.push_back("The buffer '" + name +
                       "' holds in its file what a call on these inputs writes to it: calls start from random numbers.");
     }
+  }
+
+  /// The phases that an earlier run has of a case: on a GPU a guard is about the host's time, too.
+  [[nodiscard]] static std::vector<std::string> earlier_phases(const std::string& name) {
+    auto* const earlier = run_context().recollection;
+    if (earlier == nullptr || !earlier->knows(name + '/' + host_phase)) return {};
+    return {host_phase};
   }
 
   [[nodiscard]] PlannedCase planned(const loaders::Case& one) const {
