@@ -154,6 +154,8 @@ class Resolver {
     for (const auto& config : line_.inductor_configs) replay_.backends += ',' + aot::backend_of(config);
     for (const char* const limit : {"--no-slower-than", "--peak-memory-at-most"})
       if (line_.given.has(limit)) require_candidate(limit);
+    // That of the shipped inputs.
+    if (!has_candidate()) replay_.no_slower_than.reset();
   }
 
   /// The timer that replaces pace's own clock. Throws InputError for options that cannot be counted or timed,
@@ -245,9 +247,11 @@ class Resolver {
       replay_.no_slower_than = shipped_guard;
   }
 
+  [[nodiscard]] bool has_candidate() const { return split_list(replay_.backends, "--backends").size() > 1; }
+
   /// Throws InputError for a limit on candidates where the baseline is alone.
   void require_candidate(const std::string& limit) const {
-    if (split_list(replay_.backends, "--backends").size() < 2)
+    if (!has_candidate())
       throw InputError({}, limit + " has nothing to judge: --backends names the baseline alone ('" + replay_.backends +
                                "'); expected a candidate beside it, such as " + replay_.backends + ",torchscript");
   }
