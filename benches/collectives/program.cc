@@ -47,7 +47,20 @@ struct Case {
 };
 std::vector<Case> cases;
 
+bool has_table = true;
+
+/// Throws InputError for options that ranks cannot follow.
+void refuse_options_for_one_process(const pace::runner::SessionOptions& session) {
+  const auto refuse = [](const std::string& what) { throw pace::InputError({}, "this program: " + what); };
+  if (const auto reason = pace::ranks::unsuitable_option(session.measuring); !reason.empty()) refuse(reason);
+  if (session.threads != 1) refuse("does not go with --threads; why: its pool is lost in a fork; try: --threads 1");
+  if (session.suite_alpha)
+    refuse("does not go with --suite-alpha; why: a rank cannot count the gates of the run; try: --alpha");
+}
+
 void resolve(pace::runner::SessionOptions& session) {
+  refuse_options_for_one_process(session);
+  has_table = !session.no_table;
 #ifndef PACE_CUDA
   if (line.place == Place::gpu)
     throw pace::InputError({},
@@ -137,7 +150,7 @@ TEST_CASE("collectives compute the closed form, and fast enough", "[ranks]") {
     CHECK_THAT(result, pace::AsExpected());
     measured.push_back({cases.at(i).kind, collectives::bytes_of(cases.at(i).bytes, line.ranks), result});
   }
-  if (!measured.empty()) collectives::print_table(measured, line.ranks, std::cout);
+  if (has_table && !measured.empty()) collectives::print_table(measured, line.ranks, std::cout);
 }
 
 CATCH_TRANSLATE_EXCEPTION(const pace::Error& error) { return pace::report::printable_lines(error.what()); }

@@ -95,25 +95,36 @@ inline void check_timed(Rank& rank, LockStep& step, const pace::detail::Comparis
                   "' was right at first, but not after the rounds: " + later[side].why);
 }
 
+}  // namespace pace::ranks::detail
+
+namespace pace::ranks {
+
+PACE_INLINE std::string unsuitable_option(const Options& options) {
+  if (options.audit == Audit::strict)
+    return "does not go with --audit strict; why: ranks check outputs on the given values alone; try: --audit off, and "
+           "pace::compare with --audit strict for what runs on one GPU";
+  if (options.isolate == Isolate::sides)
+    return "does not go with --isolate sides; why: each rank runs all sides; try: without it";
+  if (options.asks_for_mode_share && options.mode_share > 0)
+    return "does not go with --mode-share; why: there are no further timing modes; try: --mode-share 0";
+  if (options.device_counts)
+    return "does not count kernels (Options::device_counts); why: it has no profiler; try: pace::compare on one GPU";
+  if (!options.counters.empty())
+    return "does not go with --counters; why: nothing adds up the events of several ranks; try: without it";
+  if (options.energy)
+    return "does not go with --energy; why: nothing adds up the energy of several GPUs; try: without it";
+  return {};
+}
+
+}  // namespace pace::ranks
+
+namespace pace::ranks::detail {
+
 PACE_INLINE void refuse_options(const pace::detail::ComparisonPlan& plan) {
   const auto refuse = [&](const std::string& what) {
     throw Error("comparison '" + plan.name + "' of several ranks: " + what);
   };
-  const Options& options = plan.options;
-  if (options.audit == Audit::strict)
-    refuse(
-        "does not go with --audit strict; why: ranks check outputs on the given values alone; try: --audit off, and "
-        "pace::compare with --audit strict for what runs on one GPU");
-  if (options.isolate == Isolate::sides)
-    refuse("does not go with --isolate sides; why: each rank runs all sides; try: without it");
-  if (options.asks_for_mode_share && options.mode_share > 0)
-    refuse("does not go with --mode-share; why: there are no further timing modes; try: --mode-share 0");
-  if (options.device_counts)
-    refuse("does not count kernels (Options::device_counts); why: it has no profiler; try: pace::compare on one GPU");
-  if (!options.counters.empty())
-    refuse("does not go with --counters; why: nothing adds up the events of several ranks; try: without it");
-  if (options.energy)
-    refuse("does not go with --energy; why: nothing adds up the energy of several GPUs; try: without it");
+  if (const auto reason = unsuitable_option(plan.options); !reason.empty()) refuse(reason);
   for (const auto& [implementation, expectation] : plan.stated) {
     if (!expectation.needs_counter().empty())
       refuse("cannot judge a " + expectation.describe() +

@@ -9,9 +9,17 @@
 #include "pace/base/function_ref.hpp"
 #include "pace/ranks/lock_step.hpp"
 #include "pace/ranks/rank.hpp"
+#include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
 #include "pace/subject/plan.hpp"
 #include "pace/timing/clock.hpp"
+
+namespace pace::ranks {
+
+/// Returns which of the options several ranks cannot follow, as the end of a sentence; empty if they can follow all.
+[[nodiscard]] std::string unsuitable_option(const Options& options);
+
+}  // namespace pace::ranks
 
 namespace pace::ranks::detail {
 
