@@ -624,6 +624,7 @@ TEST_CASE("a bad command line ends with a message before any test") {
       {"--isolate mine", "--isolate: invalid value 'mine'; expected none or sides"},
       {"--isolate sides --threads 2", "--isolate sides: does not go with --threads 2"},
       {"--isolate sides --threads 0", "--isolate sides: does not go with --threads 0"},
+      {"--isolate sides --counters cycles", "--isolate sides: does not go with --counters"},
       {"--stop soon", "--stop: invalid value 'soon'; expected decided or budget"},
       {"--clock sundial", "--clock: invalid value 'sundial'; expected graph, hot, cold"},
       {"--mode-share=-1", "--mode-share: invalid value '-1'"},

@@ -71,10 +71,7 @@ inline void refuse_for_sides(timing::Clock& clock, const ComparisonPlan& plan) {
   const bool counts = !plan.options.counters.empty() || std::ranges::any_of(plan.stated, [](const gate::Stated& each) {
     return !each.expectation.needs_counter().empty();
   });
-  if (counts)
-    refuse(
-        "the events of its processes are not counted (--counters, CounterAtMost); expected one process "
-        "(--isolate off), or none of these");
+  if (counts) refuse("the events of its processes are not counted (--counters, CounterAtMost); expected one of them");
   if (const auto reason = reason_not_to_fork(); !reason.empty()) refuse(reason);
   const cpu_set_t allowed = allowed_cpus();
   if (const int cpus = CPU_COUNT(&allowed); cpus < 2)

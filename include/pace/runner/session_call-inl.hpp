@@ -72,6 +72,10 @@ inline void refuse_beside_isolation(const SessionOptions& options) {
     throw InputError({}, "--isolate sides: does not go with --threads " + std::to_string(options.threads) +
                              ", since a process cannot be copied together with the threads of its pool; expected "
                              "--threads 1");
+  if (options.measuring.isolate == Isolate::sides && !options.measuring.counters.empty())
+    throw InputError({},
+                     "--isolate sides: does not go with --counters, since the events of its processes are not "
+                     "counted; expected one of them");
 }
 
 /// How the program was called. Pace and Catch2 share one command line: pace reads its options first, and leaves the

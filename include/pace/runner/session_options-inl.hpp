@@ -148,10 +148,11 @@ PACE_INLINE args::Groups pace_options(SessionOptions& options) {
          args::number(measuring.beta, 1e-9, 0.49, "0.001", "rate")},
         {"--confidence", "confidence of all intervals of a comparison together",
          args::number(measuring.confidence, 0.01, 0.999999, "0.95", "share")},
-        {"--max-interference",
-         "no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts whatever the "
-         "load",
-         args::number(measuring.max_interference, 1e-3, 1, "0.9", "share")},
+        Option("--max-interference",
+               "no verdict if other work on the machine takes more than this share of the rounds; 1: verdicts whatever "
+               "the load",
+               args::number(measuring.max_interference, 1e-3, 1, "0.9", "share"))
+            .by_default("0.9; 0.2 with several threads"),
         {"--controls",
          "also time the baseline against itself and against itself slowed by 5 %, for a tenth of the time",
          args::flag(measuring.controls)},
