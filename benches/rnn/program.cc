@@ -194,7 +194,10 @@ pace::PlannedCase planned_case(const Family& family) {
   for (const Planned& candidate : family.candidates) planned.implementations.push_back(candidate.name);
   const auto options =
       pace::benches::rnn::measuring_of(line, given, pace::run_context().options, family.candidates.size());
-  planned.budget = options.budget + static_cast<double>(planned.implementations.size()) * options.warm_up;
+  // Steps that --nloops counts take as long as they take.
+  const bool has_budget = !line.nloops || given.has("--budget");
+  if (has_budget)
+    planned.budget = options.budget + static_cast<double>(planned.implementations.size()) * options.warm_up;
   planned.audit = options.audit;
   if (line.no_slower_than) planned.expectations.push_back(pace::NoSlowerThan(*line.no_slower_than).describe());
   if (line.peak_memory_at_most)
@@ -328,6 +331,11 @@ void resolve_options(pace::runner::SessionOptions& session) {
   sizes.original = line.compat;
   if (line.tf32 == "on" && !sizes.device.is_cuda())
     throw pace::Unsupported("--tf32 on: products on the CPU have no TF32; expected --device cuda");
+  if (session.measuring.isolate == pace::Isolate::sides)
+    throw pace::InputError({}, "--isolate sides: the phases of a step are timed inside of it; expected no --isolate");
+  if (given.has("--operands") && sizes.device.is_cuda())
+    throw pace::InputError(
+        {}, "--operands has no effect on a GPU, where all runners share one set of operands; expected --device cpu");
   check_folders();
   // Equal for all, or their answers could not be compared. fastrnns draws anew for each.
   if (!line.compat) sizes.seed = pace::run_context().options.seed;
