@@ -278,6 +278,34 @@ TEST_CASE("a folder for one run goes with it, and those that killed runs have le
                        MessageMatches(ContainsSubstring("cannot write to")));
 }
 
+TEST_CASE("folders of other names and of other users stay, as do files") {
+  Folder parent;
+  for (const char* name : {"run-Left01", "pace-results", "pace-Left01"}) fs::create_directory(parent.path / name);
+  std::ofstream(parent.path / "pace-File01") << "text";
+  const detail::RunFolder folder(parent.path, "pace-");
+  CHECK(folder.path().filename().string().starts_with("pace-"));
+  CHECK_FALSE(fs::exists(parent.path / "pace-Left01"));
+  for (const char* name : {"run-Left01", "pace-results", "pace-File01"}) CHECK(fs::exists(parent.path / name));
+  const fs::path others = parent.path / "pace-Other1";
+  fs::create_directory(others);
+  if (::chown(others.c_str(), 1234, 1234) != 0) return;  // only root can make one of another user
+  const detail::RunFolder second(parent.path, "pace-");
+  CHECK(fs::exists(others));
+}
+
+TEST_CASE("a folder that another run removes before it is locked is made again") {
+  Folder parent;
+  static int made;
+  made = 0;
+  const detail::RunFolder folder(parent.path, "run-", [](const fs::path& in, std::string_view prefix) {
+    const fs::path path = detail::make_folder_in(in, prefix);
+    if (++made == 1) detail::remove_tree(path);
+    return path;
+  });
+  CHECK(made == 2);
+  CHECK(fs::is_directory(folder.path()));
+}
+
 TEST_CASE("a safe folder is made for its user alone") {
   Folder folder;
   const fs::path made = folder.path / "a" / "b";

@@ -154,10 +154,8 @@ class FolderLock {
   }
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
-  ~FolderLock() { release(); }
-  void release() noexcept {
+  ~FolderLock() {
     if (descriptor_ >= 0) ::close(descriptor_);
-    descriptor_ = -1;
   }
   [[nodiscard]] bool held() const noexcept { return descriptor_ >= 0; }
 
@@ -165,12 +163,22 @@ class FolderLock {
   int descriptor_;
 };
 
-/// An empty folder in `parent`, removed with this object. Also removes those that killed processes left there. Nothing
-/// else may use `parent`. Throws `Unsupported` if none can be made.
+/// An empty folder in `parent`, removed with this object. Also removes this user's folders of that prefix that killed
+/// processes left there: those that nobody has locked. Nothing else may have a name of that prefix and six letters in
+/// `parent`. Throws `Unsupported` if none can be made.
 class RunFolder {
  public:
-  explicit RunFolder(const std::filesystem::path& parent) : parent_lock_(parent), path_(make(parent)), lock_(path_) {
-    parent_lock_.release();
+  /// Function with the parameters and results of make_folder_in().
+  using Make = std::filesystem::path (*)(const std::filesystem::path&, std::string_view);
+
+  explicit RunFolder(const std::filesystem::path& parent, std::string_view prefix = "run-",
+                     Make make = &make_folder_in) {
+    remove_left(parent, prefix);
+    // Until it is locked, another process may take the folder for one that was left.
+    do {
+      path_ = make(parent, prefix);
+      lock_.emplace(path_);
+    } while (::access(path_.c_str(), F_OK) != 0);
   }
   RunFolder(const RunFolder&) = delete;
   RunFolder& operator=(const RunFolder&) = delete;
@@ -178,24 +186,24 @@ class RunFolder {
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
 
  private:
-  static constexpr std::string_view prefix = "run-";
-
-  [[nodiscard]] static std::filesystem::path make(const std::filesystem::path& parent) {
-    if (DIR* const entries = ::opendir(parent.c_str()); entries != nullptr) {
-      while (const dirent* const entry = ::readdir(entries)) {
-        if (!std::string_view(entry->d_name).starts_with(prefix)) continue;
-        const std::filesystem::path found = parent / entry->d_name;
-        if (FolderLock(found, FolderLock::When::try_once).held()) remove_tree(found);
-      }
-      ::closedir(entries);
+  static void remove_left(const std::filesystem::path& parent, std::string_view prefix) {
+    DIR* const entries = ::opendir(parent.c_str());
+    if (entries == nullptr) return;
+    while (const dirent* const entry = ::readdir(entries)) {
+      const std::string_view name = entry->d_name;
+      // As mkdtemp() names them.
+      if (!name.starts_with(prefix) || name.size() != prefix.size() + std::strlen("XXXXXX")) continue;
+      const std::filesystem::path found = parent / name;
+      // In /tmp other users have theirs.
+      struct stat info{};
+      if (::lstat(found.c_str(), &info) != 0 || info.st_uid != ::geteuid()) continue;
+      if (FolderLock(found, FolderLock::When::try_once).held()) remove_tree(found);
     }
-    return make_folder_in(parent, prefix);
+    ::closedir(entries);
   }
 
-  /// Held until the folder itself is locked: one without a lock counts as left behind.
-  FolderLock parent_lock_;
   std::filesystem::path path_;
-  FolderLock lock_;
+  std::optional<FolderLock> lock_;
 };
 
 /// Writes a file so that a reader sees all of it or nothing. Replaces a link of that name, and does not follow it.
