@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include "benches/models/driver/comparisons.hpp"
 #include "benches/models/driver/json_record.hpp"
 #include "benches/models/driver/status_row.hpp"
+#include "pace/os/folders.hpp"
 #include "pace/os/memory.hpp"
 #include "pace/os/process.hpp"
 #include "pace/report/csv_text.hpp"
@@ -382,6 +384,23 @@ TEST_CASE("a run goes on from an interrupted one") {
   ::unlink((bench.scratch / "r.csv").c_str());
   CHECK(bench.performance({"-k", "good", "--resume"}) == 0);
   CHECK(bench.log().size() == 6);
+}
+
+TEST_CASE("a run removes the folders that killed ones have left, and none that is in use") {
+  Bench bench;
+  const std::filesystem::path folder = bench.scratch / "tmp", used = folder / ".pace-models-Used01",
+                              left = folder / ".pace-models-Left01";
+  const Variable temporary("TMPDIR", folder);
+  std::filesystem::create_directories(used);
+  const pace::detail::FolderLock in_use(used);
+  for (const Strings& words : {Strings{"-k", "good"}, {"-k", "good", "--resume"}}) {
+    (void)bench.scratch.write("tmp/.pace-models-Left01/pace-Model1/rows", "text");
+    CHECK(bench.performance(words) == 0);
+    CHECK_FALSE(std::filesystem::exists(left));
+    CHECK(std::filesystem::exists(used));
+    // Its own has gone, too.
+    CHECK(std::distance(std::filesystem::directory_iterator(folder), {}) == 1);
+  }
 }
 
 TEST_CASE("compile times are written for the models that compiled, also where nothing else is done") {

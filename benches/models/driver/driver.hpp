@@ -41,7 +41,7 @@ struct DriverOptions {
   bool progress = false;
   /// Whether the processes show which of how many models they run.
   bool shows_parts = false;
-  /// Folder for rows and comparisons of the processes, and for fresh packages.
+  /// Folder in which there is one for rows and comparisons of the processes, and for fresh packages.
   std::string scratch = std::filesystem::temp_directory_path().string();
   /// Gets each model's rows and its process's comparisons. Without it, only rows are written.
   std::function<void(const std::vector<Row>& rows, std::vector<Result> comparisons)> take_comparisons = {};
@@ -85,6 +85,8 @@ class Driver {
   /// run like that.
   [[nodiscard]] DriverOutcome run(const std::vector<ChosenModel>& models, const EarlierRun* earlier = nullptr) {
     const Interrupts interrupts;
+    // Hidden: the next run removes folders of such names, and nobody should have one by chance.
+    const pace::detail::RunFolder folder(options_.scratch, ".pace-models-");
     DriverOutcome outcome;
     const double start = options_.limits.now();
     std::size_t begun = 0;
@@ -102,7 +104,7 @@ class Driver {
                 format_fixed(options_.limits.now() - start, 1) + '/' + std::to_string(begun++);
       rows_.clear();
       comparisons_.clear();
-      run(model, outcome);
+      run(model, folder.path(), outcome);
       if (options_.take_comparisons) options_.take_comparisons(rows_, std::move(comparisons_));
     }
     return outcome;
@@ -112,7 +114,7 @@ class Driver {
   /// A folder that goes with it, and that packages are kept in meanwhile.
   class Folder {
    public:
-    Folder(const std::string& parent, bool for_packages)
+    Folder(const std::filesystem::path& parent, bool for_packages)
         : path(pace::detail::make_folder_in(parent)), for_packages_(for_packages) {
       if (!for_packages_) return;
       if (const char* const before = ::getenv(variable)) before_ = before;
@@ -135,8 +137,8 @@ class Driver {
     std::optional<std::string> before_;
   };
 
-  void run(const ChosenModel& model, DriverOutcome& outcome) {
-    const Folder folder(options_.scratch, options_.packages != Packages::kept);
+  void run(const ChosenModel& model, const std::filesystem::path& scratch, DriverOutcome& outcome) {
+    const Folder folder(scratch, options_.packages != Packages::kept);
     const std::string rows_to = (folder.path / "rows").string();
     ChildEnd end;
     if (options_.packages == Packages::warm) {
