@@ -185,6 +185,20 @@ TEST_CASE("of a file whose lines are kept, one without an end goes, and what can
   CHECK(folder.read("a") == "");
 }
 
+TEST_CASE("a file that keeps its first bytes goes on behind them") {
+  const Scratch folder;
+  for (const std::string kept : {"a\nb\n", "a\n", ""}) {
+    CAPTURE(kept);
+    OutputFile file(folder.write("a", "a\nb\n"));
+    file.keep();
+    file.keep_first(static_cast<off_t>(kept.size()));
+    CHECK(folder.read("a") == kept);
+    file.append("c\n");
+    file.close();
+    CHECK(folder.read("a") == kept + "c\n");
+  }
+}
+
 TEST_CASE("every sink leaves an earlier run's file alone until it has a result, or the run has ended") {
   const Scratch folder;
   const std::string path = folder / "results";

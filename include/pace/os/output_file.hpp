@@ -95,11 +95,16 @@ class OutputFile {
       if (last == '\n') break;
       --end;
     }
-    if (end == size_) return;
-    if (::ftruncate(descriptor_.get(), end) != 0 || ::lseek(descriptor_.get(), end, SEEK_SET) < 0)
+    keep_first(end);
+  }
+
+  /// After keep(), removes all behind the first `bytes` of the file at once. Throws Error.
+  void keep_first(off_t bytes) {
+    if (bytes == size_) return;
+    if (::ftruncate(descriptor_.get(), bytes) != 0 || ::lseek(descriptor_.get(), bytes, SEEK_SET) < 0)
       fail("cannot shorten", errno);
     set_changed();
-    size_ = end;
+    size_ = bytes;
   }
 
   /// Removes the old content now, not at the first change. Throws Error.
