@@ -386,6 +386,45 @@ TEST_CASE("a run goes on from an interrupted one") {
   CHECK(bench.log().size() == 6);
 }
 
+TEST_CASE("records whose row a killed run has not written are written once") {
+  Bench bench;
+  const Strings words{"-k", "better|good", "--resume"};
+  const auto goes_on_from = [&](const std::string& rows, const std::string& records, std::size_t kept) {
+    CAPTURE(rows, kept);
+    (void)bench.scratch.write("r.csv", rows);
+    (void)bench.scratch.write("r.json", records);
+    CHECK(bench.performance(words) == 0);
+    CHECK((bench.printed.find("of the earlier run kept") != std::string::npos) == (kept > 0));
+  };
+  CHECK(bench.performance(words) == 0);
+  const std::string rows = bench.csv(), records = bench.scratch.read("r.json");
+  const auto is_whole = [&] {
+    CHECK(bench.csv() == rows);
+    CHECK(bench.scratch.read("r.json") == records);
+  };
+  goes_on_from(header + "cpu,better" + good_figures, records, 1);
+  is_whole();
+  goes_on_from("", records, 0);
+  is_whole();
+  // It was killed once more before the first row.
+  goes_on_from("", "", 0);
+  is_whole();
+  ::unlink((bench.scratch / "r.csv").c_str());
+  CHECK(bench.performance(words) == 0);
+  is_whole();
+}
+
+TEST_CASE("a run that was killed between two rows of a model has each of them once") {
+  Bench bench;
+  const Strings words{"-k", "^good$", "--backend=torchscript,aot_inductor", "--resume"};
+  CHECK(bench.performance(words) == 0);
+  const std::string rows = bench.csv(), records = bench.scratch.read("r.json");
+  (void)bench.scratch.write("r.csv", rows.substr(0, rows.rfind("cpu,good")));
+  CHECK(bench.performance(words) == 0);
+  CHECK(bench.csv() == rows);
+  CHECK(bench.scratch.read("r.json") == records);
+}
+
 TEST_CASE("a run removes the folders that killed ones have left, and none that is in use") {
   Bench bench;
   const std::filesystem::path folder = bench.scratch / "tmp", used = folder / ".pace-models-Used01",

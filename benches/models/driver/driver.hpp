@@ -88,6 +88,7 @@ class Driver {
     // Hidden: the next run removes folders of such names, and nobody should have one by chance.
     const pace::detail::RunFolder folder(options_.scratch, ".pace-models-");
     DriverOutcome outcome;
+    earlier_ = earlier;
     const double start = options_.limits.now();
     std::size_t begun = 0;
     for (std::size_t i = 0; i < models.size() && outcome.interrupted == 0; ++i) {
@@ -208,10 +209,14 @@ class Driver {
     if (std::ranges::find(outcome.failed, model) == outcome.failed.end()) outcome.failed.push_back(model);
   }
 
-  void write(const Row& row, DriverOutcome& outcome) {
+  void write(Row row, DriverOutcome& outcome) {
+    // A run that was killed between two rows of a model has the first one.
+    const auto kept = earlier_ == nullptr ? std::nullopt : earlier_->result(row.name, row.device, row.backend);
+    if (kept) row.result = *kept;
     outcome.rows.add(row.result);
     rows_.push_back(row);
     if (row.result == RowResult::failed) add_failed(row.name, outcome);
+    if (kept) return;
     try {
       files_.add(row);
     } catch (const Error& error) {
@@ -225,6 +230,7 @@ class Driver {
   ResultFiles& files_;
   std::ostream& out_;
   std::ostream& errors_;
+  const EarlierRun* earlier_ = nullptr;
   /// Which part of the run the process of the present model is.
   std::string part_;
   /// The results of the present model so far.

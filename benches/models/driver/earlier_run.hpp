@@ -1,9 +1,12 @@
 // --resume: the files of an interrupted run.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <map>
+#include <optional>
+#include <ranges>
 #include <set>
 #include <sstream>
 #include <string>
@@ -41,16 +44,20 @@ inline void drop_unfinished_row(const std::string& path) {
 class EarlierRun {
  public:
   /// Nothing where there are no files. They must have been claimed (EarlierResults::kept). Cuts off an incomplete last
-  /// row. Throws InputError if the records beside them were made with other options, or are no records.
-  EarlierRun(const ResultFiles& files, const Settings& settings, const Configuration& configuration)
+  /// row, and the last records if they have no row: the run was killed between them, and their model is run again.
+  /// Throws InputError if the records were made with other options, or are no records.
+  EarlierRun(ResultFiles& files, const Settings& settings, const Configuration& configuration)
       : backends_(candidates(settings)) {
     for (const auto& path : files.paths()) {
-      std::error_code ignored;
-      if (!std::filesystem::exists(path, ignored)) continue;
-      const auto records = ResultFiles::records_path(path);
-      read_records(records, configuration);
-      detail::drop_unfinished_row(path);
-      const report::CsvTable table = settings.mode == Mode::find_batch_size ? sizes(path) : report::read_csv(path);
+      const auto records = read_records(ResultFiles::records_path(path), configuration);
+      report::CsvTable table;
+      if (std::error_code ignored; std::filesystem::exists(path, ignored)) {
+        detail::drop_unfinished_row(path);
+        table = settings.mode == Mode::find_batch_size ? sizes(path) : report::read_csv(path);
+      }
+      if (records.empty() && !table.rows.empty())
+        throw InputError({ResultFiles::records_path(path)},
+                         "--resume: expected the records of the earlier run, with its options; found none");
       for (std::size_t i = 0; i < table.rows.size(); ++i) {
         // Batch sizes depend on the requested device.
         const std::string device = table.column("dev") ? table.text(i, "dev") : "";
@@ -60,6 +67,11 @@ class EarlierRun {
           for (const auto& backend : backends_)
             if (files.path_for(backend) == path) rows_.insert({device, table.text(i, "name"), backend});
       }
+      // A model without a batch size has records alone.
+      if (settings.mode == Mode::find_batch_size) continue;
+      const auto last = std::ranges::find_if(std::views::reverse(records),
+                                             [this](const RecordLine& record) { return has_row(record.key); });
+      files.keep_records(path, last == std::views::reverse(records).end() ? 0 : last->end);
     }
   }
 
@@ -67,7 +79,7 @@ class EarlierRun {
   [[nodiscard]] bool has(const std::string& model, const std::vector<std::string>& devices) const {
     for (const auto& device : devices)
       for (const auto& backend : backends_)
-        if (!rows_.contains({device, model, backend}) && !rows_.contains({"", model, backend})) return false;
+        if (!has_row({device, model, backend})) return false;
     return true;
   }
 
@@ -77,14 +89,33 @@ class EarlierRun {
     std::vector<RowResult> results;
     for (const auto& device : devices)
       for (const auto& backend : backends_)
-        if (const auto found = results_.find({device, model, backend}); found != results_.end())
-          results.push_back(found->second);
+        if (const auto found = result(model, device, backend)) results.push_back(*found);
     return results;
+  }
+
+  /// The result of a row; nothing if there is no such row.
+  [[nodiscard]] std::optional<RowResult> result(const std::string& model, const std::string& device,
+                                                const std::string& backend) const {
+    const Key key{device, model, backend};
+    const auto found = results_.find(key);
+    if (found == results_.end() || !has_row(key)) return std::nullopt;
+    return found->second;
   }
 
  private:
   /// Device, model, back end.
   using Key = std::tuple<std::string, std::string, std::string>;
+
+  struct RecordLine {
+    Key key;
+    /// Where the line ends in its file.
+    std::size_t end;
+  };
+
+  [[nodiscard]] bool has_row(const Key& key) const {
+    const auto& [device, model, backend] = key;
+    return rows_.contains(key) || rows_.contains({"", model, backend});
+  }
 
   [[nodiscard]] static report::CsvTable sizes(const std::string& path) {
     report::CsvTable table = report::read_csv(path);
@@ -93,12 +124,13 @@ class EarlierRun {
     return table;
   }
 
-  void read_records(const std::string& path, const Configuration& configuration) {
+  [[nodiscard]] std::vector<RecordLine> read_records(const std::string& path, const Configuration& configuration) {
     std::istringstream file(read_file(path, "the records of the run that --resume goes on from"));
-    std::size_t number = 0;
-    bool any = false;
+    std::size_t number = 0, end = 0;
+    std::vector<RecordLine> records;
     for (std::string line; std::getline(file, line);) {
       ++number;
+      end += line.size() + 1;
       Json record;
       try {
         record = parse_json<Json>(line);
@@ -113,8 +145,9 @@ class EarlierRun {
         if (!result)
           throw InputError({path, number},
                            "--resume: expected a result such as 'passed', found " + extra.at("result").dump());
-        results_[{extra.at("device"), model.at("name"), model.at("backend")}] = *result;
-        any = true;
+        const Key key{extra.at("device"), model.at("name"), model.at("backend")};
+        results_[key] = *result;
+        records.push_back({key, end});
       } catch (const nlohmann::json::exception& error) {
         throw InputError({path, number},
                          std::string("--resume: expected a record of the earlier run: ") + error.what());
@@ -125,8 +158,7 @@ class EarlierRun {
                          std::string("--resume: expected a record of the earlier run; it ") + error.what());
       }
     }
-    if (!any)
-      throw InputError({path}, "--resume: expected the records of the earlier run, with its options; found none");
+    return records;
   }
 
   std::vector<std::string> backends_;

@@ -123,6 +123,12 @@ class ResultFiles {
     }
   }
 
+  /// Keeps the first `bytes` of the records beside a CSV file that claim() has kept. Throws Error.
+  void keep_records(const std::string& csv, std::size_t bytes) {
+    if (const auto found = claimed_.find(csv); found != claimed_.end())
+      found->second.records->keep_first(static_cast<off_t>(bytes));
+  }
+
   /// Throws InputError where the older file is about none of the models that are run.
   void require_baseline_of(const std::vector<ChosenModel>& models) const {
     if (!baseline_ || models.empty()) return;
