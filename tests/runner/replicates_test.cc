@@ -18,6 +18,7 @@
 #include "pace/gate/times.hpp"
 #include "pace/os/process.hpp"
 #include "pace/os/read_file.hpp"
+#include "pace/runner/hand_over.hpp"
 #include "pace/runner/process_files.hpp"
 #include "pace/runner/replicate_sink.hpp"
 
@@ -96,6 +97,17 @@ TEST_CASE("a process leaves what it found in a file without a name, so that noth
     CHECK(line == "shown");
   }
   CHECK_FALSE(std::ifstream(path).is_open());
+}
+
+TEST_CASE("what a process prints is not lost where no temporary file can be") {
+  const std::string before = pace::runner::temporary_folder();
+  for (const char* variable : {"TEST_TMPDIR", "TMPDIR"}) ::setenv(variable, "/dev/null", 1);
+  const pace::runner::detail::UnnamedFile output;
+  for (const char* variable : {"TEST_TMPDIR", "TMPDIR"}) ::setenv(variable, before.c_str(), 1);
+  const auto child =
+      pace::detail::spawn({.arguments = {"sh", "-c", "echo the reason >&2"}, .output = output.descriptor()});
+  CHECK(pace::detail::wait_for(child).ok());
+  CHECK(pace::read_file(output.path(), "what it printed") == "the reason\n");
 }
 
 TEST_CASE("the results of a process come back as they were") {

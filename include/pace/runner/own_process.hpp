@@ -1,11 +1,14 @@
 // This program's own file, run with other words in a process of its own.
 #pragma once
 
+#include <sys/mman.h>
 #include <sys/types.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -18,19 +21,17 @@
 #include "pace/os/file_descriptor.hpp"
 #include "pace/os/process.hpp"
 #include "pace/os/unfinished.hpp"
-#include "pace/runner/hand_over.hpp"
 #include "pace/runner/this_program.hpp"
 
 namespace pace::runner::detail {
 
-/// A file without a name, which is gone once the last process that has it open has ended.
+/// A file without a name, which is gone once the last process that has it open has ended. It is in memory: on a full
+/// disk, a process would print in vain why it failed.
 class UnnamedFile {
  public:
   /// Throws Error if the file cannot be made.
-  UnnamedFile() {
-    std::string trouble;
-    descriptor_ = FileDescriptor(open_unnamed_file(trouble));
-    if (!descriptor_) throw Error("no file for what another process prints: " + trouble);
+  UnnamedFile() : descriptor_(::memfd_create("pace-output", 0)) {
+    if (!descriptor_) throw Error(std::string("no file for what another process prints: ") + std::strerror(errno));
   }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
   /// Path that opens the file in this process, and in those that it starts.
