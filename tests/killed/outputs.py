@@ -133,7 +133,7 @@ class Lines:
 
 
 class Records:
-    """JSON Lines of any kind, which name a model."""
+    """JSON Lines of models: one for each figure, as many as a row has. Each row has a status."""
 
     may_be_cut = True
 
@@ -141,7 +141,8 @@ class Records:
         with open(path, "rb") as file:
             lines, is_cut = _whole_lines(file.read())
         try:
-            return [(json.loads(line)["model"]["name"],) for line in lines], is_cut
+            records = [json.loads(line) for line in lines]
+            return [(each["model"]["name"],) for each in records if each["metric"]["name"] == "status"], is_cut
         except (ValueError, KeyError, TypeError) as error:
             raise Broken(f"cannot be read: {error!r}") from None
 
