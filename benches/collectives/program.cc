@@ -59,7 +59,6 @@ void refuse_options_for_one_process(const pace::runner::SessionOptions& session)
 }
 
 void resolve(pace::runner::SessionOptions& session) {
-  refuse_options_for_one_process(session);
   has_table = !session.no_table;
 #ifndef PACE_CUDA
   if (line.place == Place::gpu)
@@ -78,6 +77,7 @@ void resolve(pace::runner::SessionOptions& session) {
                                      std::to_string(gpus));
     if (line.ranks == 0) line.ranks = gpus;
   }
+  refuse_options_for_one_process(session);
   collectives::refuse_gate_without_candidates(line);
   sizes = collectives::sizes_of(line);
   for (int i = 0; i < line.repeat; ++i)
