@@ -294,6 +294,7 @@ PYBIND11_MODULE(_pace, module) {
            [](const Result& of) {
              RunAccount account;
              account.add(of);
+             for (const auto& phase : of.phases) account.add(phase);
              std::ostringstream reasons;
              const int code =
                  account.exit_code(AsExpected().examine(of).met ? 0 : exit_failed, /*allow_undecided=*/false,

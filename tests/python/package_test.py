@@ -318,6 +318,14 @@ class TrainingSteps(unittest.TestCase):
             self.assertEqual(list(dict.fromkeys(table["comparison"])),
                              ["network", "network/forward", "network/backward"])
 
+    def test_a_guard_of_a_phase_that_is_undecided_has_its_exit_code(self):
+        result = (self.compared_steps(lambda own, x: own(x).square().mean()).options(max_rounds=2)
+                  .expect("mine", pace.no_slower_than(1.0).in_phase("backward")).run())
+        self.assertEqual([each.verdict for each in result.in_phase("backward")["mine"].judgements], ["undecided"])
+        self.assertTrue(result.as_expected(), result.message)
+        self.assertEqual(result.exit_code(), 43)
+        self.assertEqual(result.in_phase("forward").exit_code(), 0)
+
     def test_a_wrong_gradient_is_wrong(self):
         def loss(own, x):
             right = own(x).square().mean()
