@@ -87,8 +87,12 @@ def pace_fixture(request):
             print(result.table())
 
 
+def _with_phases(results):
+    return [each for result in results for each in (result, *result.phases)]
+
+
 def _take_undecided(outcome, results):
-    open_gates = [each.message for result in results for row in result.rows for each in row.judgements
+    open_gates = [each.message for result in _with_phases(results) for row in result.rows for each in row.judgements
                   if each.unresolved]
     if not open_gates or outcome == "pass":
         return
@@ -131,7 +135,7 @@ def pytest_terminal_summary(terminalreporter, config):
     if not results:
         return
     terminalreporter.section("pace")
-    for result in results:
+    for result in _with_phases(results):
         for row in result.rows:
             if row.speedup is None:
                 continue

@@ -45,6 +45,14 @@ TESTS = textwrap.dedent("""
     def test_undecided(pace):
         (pace.compare("open", torch.ones(8)).baseline("eager", twice).candidate("mine", twice)
          .expect(pace.no_slower_than(1.0)).run())
+
+    @pytest.mark.pace(**{**BRIEF, "max_rounds": 2})
+    def test_open_phase(pace):
+        first, second = (torch.ones(8, requires_grad=True) for _ in range(2))
+        (pace.compare("steps", torch.ones(8))
+         .baseline("eager", pace.training_step([first], lambda x: (first * x).square().sum()))
+         .candidate("mine", pace.training_step([second], lambda x: (second * x).square().sum()))
+         .expect(pace.no_slower_than(1.0).in_phase("backward")).run())
 """)
 
 
@@ -82,14 +90,16 @@ class Plugin(unittest.TestCase):
             self.assertIn("the test passed, and a result is not as expected", output)
 
     def test_undecided_guards_are_let_through_fail_or_are_skipped(self):
-        self.assertEqual(pytest("-k", "undecided")[0], 0)
-        code, output, _ = pytest("-k", "undecided", "--pace-undecided", "fail")
-        self.assertEqual(code, 1, output)
-        self.assertIn("undecided", output)
-        self.assertRegex(output, r"\n1 failed, \d+ deselected")
-        code, output, _ = pytest("-k", "undecided", "--pace-undecided", "skip")
-        self.assertEqual(code, 0, output)
-        self.assertRegex(output, r"\n1 skipped, \d+ deselected")
+        for test, case in (("undecided", "open"), ("open_phase", "steps/backward")):
+            code, output, _ = pytest("-k", test)
+            self.assertEqual(code, 0, output)
+            self.assertRegex(output, rf"\n{case}: mine .*x undecided")
+            code, output, _ = pytest("-k", test, "--pace-undecided", "fail")
+            self.assertEqual(code, 1, output)
+            self.assertRegex(output, r"\n1 failed, \d+ deselected")
+            code, output, _ = pytest("-k", test, "--pace-undecided", "skip")
+            self.assertEqual(code, 0, output)
+            self.assertRegex(output, r"\n1 skipped, \d+ deselected")
 
     def test_a_marker_takes_named_options(self):
         code, output, _ = pytest("-k", "marked")
