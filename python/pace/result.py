@@ -93,8 +93,8 @@ class Result:
         return self._made.exit_code()[0]
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures, with the keys of results files."""
-        return json.loads(self._made.to_json())
+        """All figures, with the keys of results files, and `phases`: the same of each phase."""
+        return {**json.loads(self._made.to_json()), "phases": [each.to_dict() for each in self.phases]}
 
     def to_pandas(self):
         """A DataFrame with a row for each implementation, and for each in every phase."""

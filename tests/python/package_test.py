@@ -311,6 +311,10 @@ class TrainingSteps(unittest.TestCase):
         self.assertEqual([each.verdict for each in backward["mine"].judgements], ["passed"])
         self.assertGreater(backward["mine"].time, 0)
         self.assertEqual(result.phase, "")
+        phases = result.to_dict()["phases"]
+        self.assertEqual([each["name"] for each in phases], ["network/forward", "network/backward"])
+        self.assertEqual(phases[1]["implementations"][1]["expectations"][0]["verdict"],
+                         backward["mine"].judgements[0].verdict)
         with self.assertRaisesRegex(KeyError, "has no phase 'update'; it has: forward, backward"):
             result.in_phase("update")
         with contextlib.suppress(ImportError):
@@ -567,7 +571,7 @@ class Results(unittest.TestCase):
                 header, row = (json.loads(line) for line in file)
         self.assertEqual(header["pace_version"], pace.__version__)
         self.assertIn("python", header["environment"])
-        self.assertEqual(row, result.to_dict())
+        self.assertEqual({**row, "phases": []}, result.to_dict())
         self.assertIn("mine", result.table())
         self.assertIn("<svg", result._repr_html_())
 
