@@ -167,12 +167,22 @@ void write_results(const std::string& path, const std::vector<const Result*>& re
   throw Error("when_undecided('" + what + "'); expected 'close' or 'let_through'");
 }
 
+/// Returns the name of a count in pace::Count.
+[[nodiscard]] std::string name_of(const gate::CountEntry& entry) {
+  if (entry.count == Count::bytes_allocated) return "bytes_allocated";
+  // All others are their plurals.
+  std::string name = entry.many;
+  std::ranges::replace(name, ' ', '_');
+  return name;
+}
+
 [[nodiscard]] Expectation count_limit(const std::string& count, std::int64_t limit, bool exactly) {
   std::string known;
   for (const auto& entry : gate::count_entries) {
-    std::string name = entry.many;
-    std::ranges::replace(name, ' ', '_');
-    if (count == name) return exactly ? Exactly(entry.count, limit) : AtMost(entry.count, limit);
+    const std::string name = name_of(entry);
+    // The name that `bytes_allocated` had here at first.
+    if (count == name || (count == "bytes" && entry.count == Count::bytes_allocated))
+      return exactly ? Exactly(entry.count, limit) : AtMost(entry.count, limit);
     known += (known.empty() ? "'" : ", '") + name + '\'';
   }
   throw Error("there is no count '" + count + "'; expected one of " + known);

@@ -58,6 +58,14 @@ class Verdicts(unittest.TestCase):
         with self.assertRaisesRegex(pace.Error, "no count 'calls'; expected one of 'operator_calls'"):
             pace.at_most("calls", 1)
 
+    def test_counts_have_the_names_of_cpp(self):
+        for name in ("operator_calls", "allocations", "bytes_allocated", "peak_bytes", "kernels", "launches",
+                     "synchronisations", "graph_nodes"):
+            self.assertIsInstance(pace.at_most(name, 1), pace.Expectation)
+        result = compared(lambda x: x + x).expect("mine", pace.exactly("bytes_allocated", 128)).run()
+        self.assertTrue(result.as_expected(), result.message)
+        self.assertEqual(repr(pace.at_most("bytes", 1)), repr(pace.at_most("bytes_allocated", 1)))
+
     def test_peak_memory(self):
         whole = compared(lambda x: x.add(x)).expect("mine", pace.peak_memory_at_most(1)).run()
         self.assertTrue(whole.as_expected(), whole.message)
