@@ -22,13 +22,11 @@
 #include "pace/options.hpp"
 #include "pace/os/steady_memory.hpp"
 #include "pace/report/console.hpp"
-#include "pace/report/environment.hpp"
 #include "pace/report/json.hpp"
 #include "pace/result.hpp"
 #include "pace/run/exit_code.hpp"
 #include "pace/run/rounds_watch.hpp"
 #include "pace/run/run_context.hpp"
-#include "pace/runner/torch_environment.hpp"
 #include "pace/subject/around_backward.hpp"
 #include "pace/subject/operands.hpp"
 #include "pace/version.hpp"
@@ -37,6 +35,7 @@
 #include "python/extension/exceptions.hpp"
 #include "python/extension/options.hpp"
 #include "python/extension/outputs.hpp"
+#include "python/extension/results_file.hpp"
 #include "python/extension/training.hpp"
 
 namespace pace::python {
@@ -120,6 +119,8 @@ class PythonComparison {
     }
     return result;
   }
+  /// Returns how run() measures with so many threads.
+  [[nodiscard]] Settings settings(int threads) const { return {.options = options_, .threads = threads}; }
   [[nodiscard]] py::dict exceptions() const { return raised_->exceptions; }
   /// Notes that `what` is being compiled. In a sample of the rounds, the sample fails.
   void note_compiled(const std::string& what) const {
@@ -133,14 +134,6 @@ class PythonComparison {
   CheckOptions check_ = {};
 };
 
-[[nodiscard]] report::Environment environment_of(const std::vector<std::string>& command_line,
-                                                 const std::string& python) {
-  auto environment = report::read_environment(command_line);
-  environment.extra["python"] = python;
-  runner::describe_torch(environment.extra);
-  return environment;
-}
-
 /// Returns the table of a result, with a row for each implementation if `blocks`.
 [[nodiscard]] std::string table_of(const Result& result, bool blocks, std::size_t width) {
   std::ostringstream out;
@@ -148,17 +141,6 @@ class PythonComparison {
   sink.write(result);
   for (const auto& phase : result.phases) sink.write(phase);
   return out.str();
-}
-
-/// Writes results as a file that all of pace's tools read. Throws Error if it cannot be written.
-void write_results(const std::string& path, const std::vector<const Result*>& results,
-                   const std::vector<std::string>& command_line, const std::string& python) {
-  report::JsonSink sink(path, {.environment = environment_of(command_line, python), .options = Options()});
-  for (const auto* const result : results) {
-    sink.write(*result);
-    for (const auto& phase : result->phases) sink.write(phase);
-  }
-  sink.finish();
 }
 
 [[nodiscard]] WhenUndecided when_undecided(const std::string& what) {
@@ -314,10 +296,8 @@ PYBIND11_MODULE(_pace, module) {
       .def("to_json", [](const Result& of) { return report::to_json(of).dump(); })
       .def("table", &table_of);
   module.def("write_results", &write_results);
-  module.def("environment", [](const std::vector<std::string>& command_line, const std::string& python) {
-    return report::to_json(environment_of(command_line, python)).dump();
-  });
 
+  py::class_<Settings>(module, "Settings");
   using Self = PythonComparison;
   py::class_<Self>(module, "Comparison")
       .def(py::init<std::string, std::vector<at::Tensor>, py::object>())
@@ -377,6 +357,7 @@ PYBIND11_MODULE(_pace, module) {
              of.plan().late_notes([notes] { return notes().cast<std::vector<std::string>>(); });
            })
       .def("run", &Self::run)
+      .def("settings", &Self::settings)
       .def("exceptions", &Self::exceptions)
       .def("note_compiled", &Self::note_compiled);
 }

@@ -188,7 +188,7 @@ class Comparison:
                 "in pace's folder, with a torch for CUDA 13 or newer")
         with noting_compilation(self._native.note_compiled):
             made = self._native.run(self._threads)
-        return Result(made, self._native.exceptions())
+        return Result(made, self._native.exceptions(), self._native.settings(self._threads))
 
     def _add(self, name: str, what: Callable | TrainingStep, add: Callable, add_step: Callable) -> Comparison:
         if isinstance(what, TrainingStep):

@@ -44,10 +44,10 @@ class Row:
 class Result:
     """Measurements of one comparison: `result["mine"].speedup`."""
 
-    def __init__(self, made: Any, exceptions: dict[str, BaseException]):
-        self._made = made
+    def __init__(self, made: Any, exceptions: dict[str, BaseException], settings: Any):
+        self._made, self._settings = made, settings
         self.rows = [Row(each, exceptions.get(each.name)) for each in made.implementations]
-        self.phases = [Result(each, exceptions) for each in made.phases]
+        self.phases = [Result(each, exceptions, settings) for each in made.phases]
 
     name = property(lambda self: self._made.name, doc="name of the comparison")
     phase = property(lambda self: self._made.phase, doc='phase of the iterations, such as "backward"; empty: all')
@@ -119,8 +119,10 @@ class Result:
 
 
 def write_results(path: str | os.PathLike, *results: Result) -> None:
-    """Writes results as a file that pace's report, history and compare_results read. Raises pace.Error."""
-    native.write_results(os.fspath(path), [each._made for each in results], sys.orig_argv, platform.python_version())
+    """Writes results as a file that pace's report, history and compare_results read. Its first line has the options
+    if all results have the same, and the numbers of threads. Raises pace.Error."""
+    native.write_results(os.fspath(path), [(each._made, each._settings) for each in results], sys.orig_argv,
+                         platform.python_version())
 
 
 def _picture(rows: list[Row]) -> str:

@@ -570,13 +570,32 @@ class Outputs(unittest.TestCase):
 
 
 class Results(unittest.TestCase):
-    def test_a_file_has_what_the_result_has(self):
-        result = compared(lambda x: x + x).run()
+    def written(self, *results):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "results.json")
-            pace.write_results(path, result)
+            pace.write_results(path, *results)
             with open(path) as file:
-                header, row = (json.loads(line) for line in file)
+                return [json.loads(line) for line in file]
+
+    def test_a_file_says_how_its_results_were_measured(self):
+        def run(threads, seed):
+            return compared(lambda x: x + x).options(threads=threads, seed=seed, max_rounds=50).run()
+
+        one, two, other = run(1, 11), run(2, 11), run(1, 12)
+        header = self.written(one)[0]
+        self.assertEqual(header["environment"]["libtorch_threads"], "1")
+        options = {key: header["options"][key] for key in ("budget_ns", "seed", "max_rounds", "check_seed")}
+        self.assertEqual(options, {"budget_ns": 1e7, "seed": 11, "max_rounds": 50, "check_seed": 7})
+        header = self.written(two, one)[0]
+        self.assertEqual(header["environment"]["libtorch_threads"], "1; 2")
+        self.assertEqual(header["options"]["seed"], 11)
+        header = self.written(one, other)[0]
+        self.assertEqual(header["environment"]["libtorch_threads"], "1")
+        self.assertIsNone(header["options"])
+
+    def test_a_file_has_what_the_result_has(self):
+        result = compared(lambda x: x + x).run()
+        header, row = self.written(result)
         self.assertEqual(header["pace_version"], pace.__version__)
         self.assertIn("python", header["environment"])
         self.assertEqual({**row, "phases": []}, result.to_dict())
