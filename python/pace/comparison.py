@@ -14,7 +14,7 @@ from pace.operands import Arguments
 from pace.result import Result
 
 
-def compare(name: str, *args: Any, **kwargs: Any) -> Comparison:
+def compare(name: str, /, *args: Any, **kwargs: Any) -> Comparison:
     """Returns a comparison without implementations. `name` is its name in tables and files.
 
     `args` and `kwargs` are the arguments of every implementation: tensors, numbers, and lists, tuples, dicts and

@@ -52,7 +52,7 @@ class Fixture:
     def __getattr__(self, name):
         return getattr(self._pace, name)
 
-    def compare(self, name, *args, **kwargs):
+    def compare(self, name, /, *args, **kwargs):
         comparison = self._pace.compare(name, *args, **kwargs)
         if self._options:
             comparison.options(**self._options)

@@ -462,6 +462,15 @@ def inputs(): return torch.randn(64), 2.0
         self.assertEqual(code, 42, errors)
         self.assertIn("wrong", errors)
 
+    def test_an_argument_may_have_any_name(self):
+        source = """
+import torch
+def eager(name, self): return name + self
+def inputs(): return {"name": torch.ones(8), "self": 1.0}
+"""
+        code, _, errors, _ = self.run_on("--baseline", "model.py:eager", "--inputs", "model.py:inputs", source=source)
+        self.assertEqual(code, 0, errors)
+
     def test_places_that_name_nothing(self):
         for place, why in (("model.py", "expected FILE.py:NAME"), ("model.py:other", "has no 'other'"),
                            ("FOLDER/missing.py:f", "there is no such file")):

@@ -29,6 +29,12 @@ TESTS = textwrap.dedent("""
     def test_without_an_assertion(pace):
         pace.compare("silent", torch.ones(8)).baseline("eager", twice).candidate("mine", lambda x: x * 3).run()
 
+    @pytest.mark.pace(**BRIEF)
+    def test_names(pace):
+        result = (pace.compare("names", name=torch.ones(8), self=2)
+                  .baseline("eager", lambda name, self: name * self).run())
+        assert result.as_expected(), result.message
+
     @pytest.fixture
     def compared(pace):
         return pace.compare("silent", torch.ones(8)).baseline("eager", twice).candidate("mine", lambda x: x * 3).run()
@@ -100,6 +106,10 @@ class Plugin(unittest.TestCase):
             code, output, _ = pytest("-k", test, "--pace-undecided", "skip")
             self.assertEqual(code, 0, output)
             self.assertRegex(output, r"\n1 skipped, \d+ deselected")
+
+    def test_an_argument_may_have_any_name(self):
+        code, output, _ = pytest("-k", "names")
+        self.assertEqual(code, 0, output)
 
     def test_a_marker_takes_named_options(self):
         code, output, _ = pytest("-k", "marked")
