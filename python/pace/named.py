@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 import importlib.util
 import inspect
 import pathlib
@@ -123,9 +125,6 @@ def why_not(made: Any) -> str:
 
 def arguments(path: str, name: str, device: str | None = None) -> tuple[tuple, dict[str, Any]]:
     """The positional and named arguments that `name` holds or returns, moved to `device`. Raises Unusable."""
-    import torch
-    from torch.utils import _pytree as pytree
-
     made = find(path, name)
     place = f"{path}:{name}"
     if callable(made):
@@ -141,7 +140,7 @@ def arguments(path: str, name: str, device: str | None = None) -> tuple[tuple, d
                        "ones, a single value, or a function that returns one of these")
     if device is not None:
         try:
-            made = pytree.tree_map_only(torch.Tensor, lambda tensor: tensor.to(device), made)
+            made = _moved(made, device)
         except (RuntimeError, AssertionError) as error:
             raise Unusable(f"--device {device}: {error}") from error
     if isinstance(made, dict):
@@ -149,3 +148,24 @@ def arguments(path: str, name: str, device: str | None = None) -> tuple[tuple, d
             raise Unusable(f"{place}: is a dict with a key that is no string; expected the names of arguments")
         return (), made
     return (tuple(made), {}) if type(made) in (tuple, list) else ((made,), {})
+
+
+def _moved(made: Any, device: str) -> Any:
+    """The same with its tensors on `device`, also those in dataclasses, however deep."""
+    import torch
+    from torch.utils import _pytree as pytree
+
+    def move(leaf: Any) -> Any:
+        if isinstance(leaf, torch.Tensor):
+            return leaf.to(device)
+        if not dataclasses.is_dataclass(leaf) or isinstance(leaf, type):
+            return leaf
+        moved = copy.copy(leaf)
+        # Attributes that are no fields, too. A frozen dataclass refuses setattr().
+        names = dict.fromkeys([*(field.name for field in dataclasses.fields(leaf)), *getattr(leaf, "__dict__", ())])
+        for name in names:
+            if hasattr(leaf, name):
+                object.__setattr__(moved, name, pytree.tree_map(move, getattr(leaf, name)))
+        return moved
+
+    return pytree.tree_map(move, made)

@@ -15,6 +15,7 @@ import unittest
 import torch
 
 import pace
+from pace import named
 
 
 def briefly(comparison):
@@ -484,6 +485,25 @@ def inputs(): return {"name": torch.ones(8), "self": 1.0}
         code, _, errors, _ = self.run_on(*self.three, "--device", "nowhere")
         self.assertEqual(code, 1)
         self.assertTrue(errors.startswith("pace: --device nowhere: "), errors)
+
+    def test_a_device_is_for_tensors_in_dataclasses_too(self):
+        source = """
+import dataclasses, torch
+@dataclasses.dataclass(frozen=True)
+class Batch:
+    x: torch.Tensor
+    rest: list
+    name: str = "first"
+def inputs(): return [Batch(torch.ones(2), [Batch(torch.ones(3), []), {"y": torch.ones(4)}])]
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            model = os.path.join(folder, "model.py")
+            with open(model, "w") as file:
+                file.write(source)
+            (batch,), _ = named.arguments(model, "inputs", "meta")
+        tensors = (batch.x, batch.rest[0].x, batch.rest[1]["y"])
+        self.assertEqual([tensor.device.type for tensor in tensors], ["meta"] * 3)
+        self.assertEqual((type(batch).__name__, batch.name), ("Batch", "first"))
 
     def test_an_interrupt_ends_it(self):
         source = self.source + "def interrupts(x, factor): raise KeyboardInterrupt"
