@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import NoReturn
 
 import pace
 from pace import named
 
 
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Ends with pace's exit code for a wrong command line, in place of argparse's 2."""
+        self.print_usage(sys.stderr)
+        self.exit(1, f"pace: {message}\n")
+
+
 def main(words: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="python -m pace", description="Compares functions of Python files, which it runs.",
         epilog="exit codes: 0 as expected, 42 not, 43 a guard was let through undecided, 4 nothing was measured, 1 "
-               "a file cannot be read or written, 2 a wrong command line")
+               "a wrong command line, or a file cannot be read or written")
     place = "FILE.py:NAME"
     parser.add_argument("--baseline", required=True, metavar=place, help="the function that others are compared with")
     parser.add_argument("--candidate", action="append", default=[], metavar=place,

@@ -481,7 +481,11 @@ def inputs(): return {"name": torch.ones(8), "self": 1.0}
         code, _, errors, _ = self.run_on(*self.three, source="raise ValueError('here')")
         self.assertEqual(code, 1)
         self.assertIn("cannot be run: ValueError: here", errors)
-        self.assertEqual(self.run_on("--inputs", "model.py:inputs")[0], 2)
+        for words, why in ((("--inputs", "model.py:inputs"), "pace: .*required: --baseline"),
+                           ((*self.three, "--bogus"), "pace: unrecognized arguments: --bogus")):
+            code, _, errors, _ = self.run_on(*words)
+            self.assertEqual(code, 1, errors)
+            self.assertRegex(errors, why)
         code, _, errors, _ = self.run_on(*self.three, "--device", "nowhere")
         self.assertEqual(code, 1)
         self.assertTrue(errors.startswith("pace: --device nowhere: "), errors)
