@@ -7,6 +7,7 @@
 #include <initializer_list>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include <pybind11/pybind11.h>
 
@@ -37,6 +38,7 @@ template <class Value>
 [[nodiscard]] constexpr const char* kind_of() {
   if (std::is_same_v<Value, bool>) return "True or False";
   if (std::is_same_v<Value, std::string>) return "a text in quotes";
+  if (std::is_same_v<Value, std::vector<std::string>>) return "a list of names";
   if (std::is_floating_point_v<Value>) return "a number";
   return std::is_signed_v<Value> ? "a whole number" : "a whole number from 0 on";
 }

@@ -88,6 +88,8 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(verdict, "invalid" if counter["missing"] else "passed")
         with self.assertRaisesRegex(pace.Error, "'cycle' is no counter, or there twice; expected names of cycles, "):
             compared(lambda x: x + x).options(counters=["cycle"]).run()
+        with self.assertRaisesRegex(pace.Error, "counters='page_faults'; expected a list of names"):
+            pace.compare("case").options(counters="page_faults")
 
     def test_a_function_of_the_user_compares(self):
         result = compared(lambda x: x.mul(3)).compare_outputs(lambda expected, actual: None).run()
