@@ -19,7 +19,8 @@ from pace import named
 
 
 def briefly(comparison):
-    return comparison.options(budget=0.01, least_duration=0, warm_up=0.001, min_sample=1e-6, check_seed=7)
+    return comparison.options(budget=0.01, least_duration=0, warm_up=0.001, min_sample=1e-6, check_seed=7,
+                              max_interference=1)
 
 
 def compared(candidate, baseline=lambda x: x.mul(2), *operands, **named):

@@ -12,7 +12,7 @@ TESTS = textwrap.dedent("""
     import pytest, torch
 
     def twice(x): return x.mul(2)
-    BRIEF = dict(budget=0.01, least_duration=0, warm_up=0.001, min_sample=1e-6)
+    BRIEF = dict(budget=0.01, least_duration=0, warm_up=0.001, min_sample=1e-6, max_interference=1)
 
     @pytest.mark.pace(**BRIEF)
     def test_green(pace):
