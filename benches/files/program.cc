@@ -26,7 +26,6 @@
 #include "pace/base/utf8.hpp"
 #include "pace/catch2.hpp"
 #include "pace/os/bazel.hpp"
-#include "pace/os/same_file.hpp"
 #include "pace/report/text.hpp"
 #include "pace/runner/current_directory.hpp"
 #include "pace/runner/session.hpp"
@@ -130,17 +129,6 @@ void resolve_paths() {
   if (!line.inputs.starts_with('(')) line.inputs = pace::user_path(line.inputs);
 }
 
-/// Throws InputError for a file of results that is one of the files that are compared, or their inputs.
-void refuse_to_overwrite(const pace::runner::SessionOptions& session) {
-  const auto read = files::files_read(line, work.sides);
-  for (const auto& [option, path] : {std::pair{"--csv", session.csv}, std::pair{"--json", session.json},
-                                     std::pair{"--junit", session.junit}, std::pair{"--html", session.html}}) {
-    for (const auto& each : read)
-      if (!path.empty() && pace::same_file(pace::output_path(path), each))
-        throw pace::InputError({path}, std::string(option) + ": this file is read; expected another name");
-  }
-}
-
 void resolve_options(pace::runner::SessionOptions& session) {
   line.given = session.given;
   work.named = session.cases;
@@ -153,7 +141,7 @@ void resolve_options(pace::runner::SessionOptions& session) {
   if (work.device && work.device->is_cpu())
     pace::runner::refuse_options_for_gpu(session, "the files run there; expected --device cuda beside it");
   work.sides = files::sides_of(line);
-  refuse_to_overwrite(session);
+  pace::runner::refuse_to_overwrite(session, files::files_read(line, work.sides));
   if ((runs || is_dry_run) && files::uses_python(line, work.sides)) loaders::require_python();
   // A dry run fails for the same reasons as the run.
   if (runs || is_dry_run) files::require_trust(line, work.sides);

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "benches/files/aot/device.hpp"
@@ -214,6 +215,16 @@ class Resolver {
     if (session_.json.empty()) session_.json = fs::absolute(stem + ".json").string();
   }
 
+  /// Throws InputError for a file of results that is one of the recorded inputs.
+  void refuse_to_overwrite_inputs() const {
+    std::vector<std::string> read{replay_.inp_file};
+    std::error_code ignored;  // a folder that cannot be read is refused where it is read
+    if (!replay_.suite_dir.empty())
+      for (const auto& entry : std::filesystem::directory_iterator(replay_.suite_dir, ignored))
+        read.push_back(entry.path().string());
+    runner::refuse_to_overwrite(session_, read);
+  }
+
  private:
   /// The folder of a suite that was named.
   [[nodiscard]] std::filesystem::path find_suite(const std::string& name) const {
@@ -306,6 +317,7 @@ inline void resolve_options(CommandLine& line, Resolved& resolved, runner::Sessi
   resolver.follow_original();
   resolver.require_runnable();
   resolver.choose_files();
+  resolver.refuse_to_overwrite_inputs();
 }
 
 }  // namespace pace::benches::operators

@@ -55,6 +55,15 @@ done
 printf 'Operator: aten.relu.default\ncnt: 1, ((T([64, f32),), {})\n' >"$work/nothing.txt"
 run --inp-file "$work/nothing.txt"; fails
 
+case="results take the place of no inputs"
+for given in --inp-file="$work/good.txt" --suite-dir="$work/suite"; do
+  file=${given#*=}
+  [[ ! -d $file ]] || file=$file/malformed.txt
+  cp "$file" "$work/before"
+  run "$given" --csv "$file"; refuses; says "--csv: this file is read; expected another name"
+  cmp -s "$file" "$work/before" || complain "$file was changed"
+done
+
 case="unknown back end"
 run --backends eager,warp --inp-file "$work/good.txt"; fails
 says "unknown back end 'warp'; known: eager, torchscript, aot_inductor, cuda_graph, "

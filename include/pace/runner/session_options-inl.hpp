@@ -12,7 +12,9 @@
 #include <vector>
 
 #include "pace/base/error.hpp"
+#include "pace/os/bazel.hpp"
 #include "pace/os/most_threads.hpp"
+#include "pace/os/same_file.hpp"
 #include "pace/result/counters.hpp"
 
 namespace pace::runner {
@@ -221,6 +223,14 @@ PACE_INLINE bool has_options_for_gpu(const SessionOptions& options) {
 PACE_INLINE void refuse_options_for_gpu(const SessionOptions& options, const std::string& why) {
   if (has_options_for_gpu(options))
     throw InputError({}, detail::names_of_options_for_gpu(options).front() + " has no meaning on a CPU: " + why);
+}
+
+PACE_INLINE void refuse_to_overwrite(const SessionOptions& options, const std::vector<std::string>& read) {
+  for (const auto& [option, path] : {std::pair{"--csv", options.csv}, std::pair{"--json", options.json},
+                                     std::pair{"--junit", options.junit}, std::pair{"--html", options.html}})
+    for (const auto& each : read)
+      if (!path.empty() && same_file(output_path(path), each))
+        throw InputError({path}, std::string(option) + ": this file is read; expected another name");
 }
 
 }  // namespace pace::runner

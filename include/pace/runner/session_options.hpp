@@ -67,6 +67,9 @@ struct SessionOptions {
 /// message, is the reason that nothing runs on a GPU.
 void refuse_options_for_gpu(const SessionOptions& options, const std::string& why);
 
+/// Throws InputError for a file of results that is one of `read`, the paths of files that the program reads.
+void refuse_to_overwrite(const SessionOptions& options, const std::vector<std::string>& read);
+
 }  // namespace pace::runner
 
 #ifdef PACE_HEADER_ONLY
