@@ -280,6 +280,12 @@ inline void check(const CommandLine& line) {
       if (const auto& [first, second] = std::pair(files[i], files[j]);
           !first.second->empty() && !second.second->empty() && place(*first.second) == place(*second.second))
         fail(std::string(first.first) + " and " + second.first + " name the same file, '" + *first.second + "'");
+  // The record of a package's kernels stands beside it.
+  const auto record = std::filesystem::path(line.package).replace_extension(".json").string();
+  for (const auto& [option, file] : files)
+    for (const auto& read : {line.package, record})
+      if (!file->empty() && place(*file) == place(read))
+        fail(std::string(option) + ": '" + *file + "' is read, as the package or its record; expected another name");
   constexpr std::array<const char*, 3> names{"the original form", "PyTorch 2.6", "today's form"};
   for (const auto& option : line.given.given)
     if (const auto since = detail::since(option); since && line.as_of() < *since)

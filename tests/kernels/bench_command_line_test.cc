@@ -119,6 +119,8 @@ TEST_CASE("options that do not go together, or cannot be met, are refused") {
           "--csv and --profile-bandwidth-output name the same file, 'k.out'");
   refuses({"--html", "k.out", "--json", "./k.out"}, "--json and --html name the same file, './k.out'");
   refuses({"--csv", "k.out", "--json", "./k.out"}, "--csv and --json name the same file, 'k.out'");
+  refuses({"--json", "./m.json"}, "--json: './m.json' is read, as the package or its record; expected another name");
+  refuses({"--csv", "./m.pt2"}, "--csv: './m.pt2' is read, as the package or its record; expected another name");
 }
 
 TEST_CASE("an option that a generation has not is no option of it") {
