@@ -67,6 +67,14 @@ TEST_CASE("times that cannot be true pass in no row, with a guard and without", 
   CHECK(take().first.result == RowResult::failed);
   CHECK(take().first.message == "1.2 times, which cannot be: " + why);
   CHECK(take().second == "invalid");
+  // Of several gates the worst one.
+  result.implementations[1].judgements = {
+      {.verdict = pace::Verdict::passed, .acceptable = true, .message = "fast enough"},
+      {.verdict = pace::Verdict::undecided, .acceptable = true, .message = "no regression is proven"}};
+  CHECK(take().second == "undecided");
+  result.implementations[1].judgements.push_back({.verdict = pace::Verdict::failed, .message = "too much memory"});
+  CHECK(take().second == "failed");
+  CHECK(take().first.message == "too much memory");
 }
 
 TEST_CASE("inference: a row for each back end, in the order asked for", "[models]") {

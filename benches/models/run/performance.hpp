@@ -257,8 +257,13 @@ inline void take_figures(const Result& result, const std::string& name, Row& row
     }
   }
   if (!found.judgements.empty()) {
-    figures.verdict = to_string(found.judgements.front().verdict);
-    row.message = found.judgements.front().message;
+    // Of several gates the first one that is closed, then the first one that is not passed.
+    const auto rank = [](const Judgement& each) {
+      return !each.acceptable ? 0 : each.verdict != Verdict::passed ? 1 : 2;
+    };
+    const auto worst = std::ranges::min_element(found.judgements, {}, rank);
+    figures.verdict = to_string(worst->verdict);
+    row.message = worst->message;
   } else if (found.context.has(Severity::impossible)) {
     figures.verdict = to_string(Verdict::invalid);
     row.message = "the times cannot be true: " + found.context.describe(Severity::impossible);
