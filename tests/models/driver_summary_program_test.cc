@@ -46,6 +46,9 @@ TEST_CASE("each summary by its name") {
   CHECK_THAT(dependencies.out, ContainsSubstring("b     1       1    3.00x"));
   CHECK(dependencies.run({"join", "a.csv", "b.csv", "--field", "speedup"}) == 0);
   CHECK(dependencies.out == "dev,name,a,b\ncpu,m,2,3\n");
+  (void)dependencies.scratch.write("t.csv", "dev,name,tag,speedup\ncpu,m,old,2\ncpu,m,new,3\n");
+  CHECK(dependencies.run({"join", "t.csv", "--field", "speedup"}) == 0);
+  CHECK(dependencies.out == "dev,name,t:old,t:new\ncpu,m,2,3\n");
   CHECK(dependencies.run({"join", "a.csv", "--field=speedup", "--output=j.csv"}) == 0);
   CHECK(dependencies.out == "");
   CHECK(dependencies.scratch.read("j.csv") == "dev,name,a\ncpu,m,2\n");

@@ -31,7 +31,8 @@ namespace pace::benches::models {
       throw InputError({file.file}, "its columns would be named like the columns of " + other->second +
                                         "; expected files of different names");
     for (std::size_t i = 0; i < file.rows.size(); ++i) {
-      const std::string backend = file.text(i, "backend"), title = stem + (backend.empty() ? "" : ':' + backend);
+      const std::string tag = file.text(i, "tag"), backend = file.text(i, "backend");
+      const std::string title = stem + (tag.empty() ? "" : ':' + tag) + (backend.empty() ? "" : ':' + backend);
       if (!joined.column(title)) joined.header.push_back(title);
       const std::string device = file.text(i, "dev"), name = file.text(i, "name");
       const auto row =
