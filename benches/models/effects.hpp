@@ -1,6 +1,7 @@
 // Options that have an effect in some runs only, and their conditions.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "benches/models/backend_names.hpp"
@@ -82,7 +83,10 @@ using Effects = std::vector<Effect>;
 [[nodiscard]] inline Effects effects_beside_others(const CommandLine& line) {
   const auto& settings = line.settings;
   const bool one_here = !line.only.empty() && line.packages == Packages::kept && !line.compile_only;
+  const bool may_use_gpu =
+      line.devices.empty() || std::ranges::any_of(line.devices, [](const auto& each) { return each != "cpu"; });
   return {
+      {"--tf32 --per-process-memory-fraction", may_use_gpu, "--device cuda, since a CPU has neither"},
       {"--filter --exclude --exclude-exact --suite --total-partitions --partition-id --fast --no-skip",
        line.only.empty(), "no --only"},
       {"--filter --exclude --exclude-exact --suite --total-partitions --partition-id --fast", line.models.empty(),
@@ -97,8 +101,9 @@ using Effects = std::vector<Effect>;
       {"--batch-size-file", !line.compile_only,
        "no --compile-only, which compiles all models for the same --batch-size or for their own"},
       {"--repeat --iterations-per-run --warm-up-iterations --randomize-input --use-warm-peak-memory --collect-outputs "
-       "--no-slower-than --confidence --alpha --beta --max-interference --audit --callers --iterations --cosine "
-       "--skip-accuracy-check --force-max-multiplier --generation --save-model-outputs-to --compare-model-outputs-with "
+       "--no-slower-than --peak-memory-at-most --confidence --alpha --beta --max-interference --audit --callers "
+       "--iterations --cosine --skip-accuracy-check --force-max-multiplier --generation --save-model-outputs-to "
+       "--compare-model-outputs-with "
        "--cold-start-latency --warm-start-latency --packages --nnc --fuser --disable-output --retain-output --resume "
        "--json --html --baseline --tag --dump-raw-metrics --export-profiler-trace --profiler-trace-name "
        "--snapshot-memory --print-memory --print-compilation-time --print-dataframe-summary --timeout --memory-limit "

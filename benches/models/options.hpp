@@ -192,6 +192,7 @@ struct RefusedOption {
 }
 
 [[nodiscard]] inline args::Group compiling_options(CommandLine& line) {
+  using args::Option;
   auto& settings = line.settings;
   return {
       "Compiling",
@@ -199,11 +200,11 @@ struct RefusedOption {
         "of Inductor's configuration; again for another",
         {"key=value", "key=value",
          [&](const std::string& text) { return is_inductor_option(text, settings.inductor_config); }, ""}},
-       {"--inductor-compile-mode",
-        "Inductor's mode",
-        {"default|max-autotune-no-cudagraphs",
-         "default or max-autotune-no-cudagraphs (with CUDA graphs: --backend aot_inductor_cuda_graph)",
-         [&](const std::string& text) { return is_mode_of_inductor(text, settings.inductor_config); }, "default"}},
+       Option("--inductor-compile-mode", "Inductor's mode",
+              {"default|max-autotune-no-cudagraphs",
+               "default or max-autotune-no-cudagraphs (with CUDA graphs: --backend aot_inductor_cuda_graph)",
+               [&](const std::string& text) { return is_mode_of_inductor(text, settings.inductor_config); }, "default"})
+           .once(),
        {"--freezing", "parameters are constants of the compiled code, into which Inductor folds what it can",
         args::flag(settings.freezing)},
        {"--disable-split-reductions", "of Inductor", configures(settings, "split_reductions=false")},

@@ -17,6 +17,7 @@
 #include "benches/models/options.hpp"
 #include "pace/args/command_line.hpp"
 #include "pace/base/error.hpp"
+#include "pace/os/same_file.hpp"
 
 namespace pace::benches::models {
 
@@ -116,6 +117,23 @@ inline void resolve_compiling(CommandLine& line, const args::Arguments& argument
   std::erase_if(settings.inductor_config, [](const std::string& option) { return option.starts_with("freezing"); });
 }
 
+/// Throws InputError for a file of results that is read, or that two options name.
+inline void refuse_to_overwrite(const CommandLine& line) {
+  std::vector<std::string> read{line.config_file, line.batch_size_file};
+  for (const auto* const files : {&line.models, &line.inputs, &line.libraries})
+    read.insert(read.end(), files->begin(), files->end());
+  for (const auto& [option, path] :
+       {std::pair{"--json", line.json}, std::pair{"--html", line.html}, std::pair{"--output", line.output.file}})
+    for (const auto& each : read)
+      if (!path.empty() && same_file(path, each))
+        refuse(std::string(option) + ": " + path + " is read; expected another name");
+  const auto place = [](const std::string& path) {
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
+  };
+  if (!line.json.empty() && !line.html.empty() && place(line.json) == place(line.html))
+    refuse("--json and --html name the same file, '" + line.json + "'; expected another one");
+}
+
 inline void resolve_files(CommandLine& line, const args::Arguments& arguments) {
   auto& output = line.output;
   if (line.resume && output.disabled) refuse("--resume does not go with --disable-output");
@@ -142,6 +160,7 @@ inline void resolve_files(CommandLine& line, const args::Arguments& arguments) {
   // Either is written only by the run that times.
   if ((trace || snapshots) && settings.mode != Mode::performance)
     refuse(std::string(trace ? "--export-profiler-trace" : "--snapshot-memory") + ": expected --performance beside it");
+  refuse_to_overwrite(line);
 }
 
 /// Options by name with their values, without those that choose models, say where results go or how they are shown.

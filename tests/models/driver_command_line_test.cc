@@ -324,6 +324,8 @@ TEST_CASE("options that do not go together are refused") {
   bad({"--disable-output", "--output=o.csv"}, "--output has no meaning here; expected no --disable-output");
   CHECK(parse({"--disable-output", "--output=o.csv", "--export-profiler-trace"}).output.disabled);
   bad({"--nnc", "--fuser=none", "--backend=torchscript"}, "--nnc has no meaning here; expected no --fuser beside it");
+  bad({"--compile-only", "--peak-memory-at-most=2"},
+      "--peak-memory-at-most has no meaning here; expected no --compile-only");
   bad({"--compile-only", "--repeat=3"},
       "--repeat has no meaning here; expected no --compile-only, which runs no model");
   bad({"--compile-to=d", "--batch-size-file=f"}, "--batch-size-file has no meaning here; expected no --compile-only");
@@ -405,6 +407,13 @@ TEST_CASE("options that act in other runs only are refused") {
   here("--deterministic", {"--accuracy", "--inference", "--deterministic"}, "another mode");
   here("--tf32", {"--accuracy", "--inference", "--tf32=on"}, "no --deterministic, nor a mode that is");
   here("--tf32", {"--performance", "--inference", "--tf32=on", "--deterministic"}, "no --deterministic");
+  here("--tf32", {"--performance", "--inference", "--tf32=on", "--device=cpu"}, "--device cuda");
+  here("--per-process-memory-fraction",
+       {"--performance", "--inference", "--per-process-memory-fraction=0.5", "--device=cpu"}, "--device cuda");
+  refuses({"--performance", "--inference", "--json=q.json", "--html=./q.json"},
+          "--json and --html name the same file, 'q.json'");
+  // Any file that is there.
+  refuses({"--performance", "--inference", "--config=/dev/null", "--json=/dev/null"}, "--json: /dev/null is read");
   here("--dashboard", {"--accuracy", "--inference", "--dashboard"}, "--performance");
   here("--inductor-config", {"--performance", "--inference", "--backend=eager", "-c", "a=1"}, "--backend aot_inductor");
   here("--dynamic-batch-only", {"--performance", "--inference", "--backend=eager", "--dynamic-batch-only"},
@@ -448,6 +457,9 @@ TEST_CASE("values that will not do") {
       bad(std::string(option) + '=' + share, std::string(option) + ": invalid value '" + share + "'");
   bad("--inductor-config=max_autotune", "--inductor-config: invalid value 'max_autotune'; expected key=value");
   bad("--inductor-compile-mode=reduce-overhead", "--inductor-compile-mode: invalid value 'reduce-overhead'");
+  refuses({"--performance", "--inference", "--inductor-compile-mode=max-autotune-no-cudagraphs",
+           "--inductor-compile-mode=default"},
+          "--inductor-compile-mode: is given twice");
   bad("--alpha=0.5", "--alpha: invalid value '0.5'; expected a number between 0 and 0.5");
   bad("--max-interference=0", "--max-interference: invalid value '0'");
   bad("--timeout=0", "--timeout: invalid value '0'");
