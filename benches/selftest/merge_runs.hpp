@@ -2,10 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <functional>
-#include <limits>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -17,6 +15,7 @@
 #include "pace/gate/times.hpp"
 #include "pace/report/replicates.hpp"
 #include "pace/report/results_file.hpp"
+#include "pace/report/stored_baseline.hpp"
 #include "tools/compare_results/compare_program.hpp"
 
 namespace pace::benches::selftest {
@@ -41,10 +40,13 @@ namespace pace::benches::selftest {
       if (at_fault(row.outcome))
         throw Error(file.path + ": '" + result.name + "': '" + row.name + "' " + to_string(row.outcome) + ": " +
                     row.message);
+      const auto severity = demanded.guard ? Severity::impossible : Severity::unproven;
+      for (const auto objection : {Severity::impossible, severity})
+        if (row.context.has(objection))
+          throw Error(file.path + ": '" + result.name + "': '" + row.name + "': " + row.context.describe(objection) +
+                      "; no number of processes mends that");
       if (row.is_baseline || row.outcome == Outcome::refused) continue;
-      const bool has_figure = row.speedup && row.context.disturbance.empty();
-      findings.push_back({result.name, row.name, demand.describe(), demanded,
-                          has_figure ? std::log(row.speedup->median) : std::numeric_limits<double>::quiet_NaN(),
+      findings.push_back({result.name, row.name, demand.describe(), demanded, gate::centre_of(row),
                           row.context.describe(Severity::unchecked)});
     }
   return findings;
@@ -62,8 +64,10 @@ inline int merge_runs(const std::vector<std::string>& paths, const Expectation& 
     const auto& added = files.back();
     for (std::size_t i = 0; i + 1 < files.size(); ++i)
       if (files[i].path == added.path) throw Error(path + " is named twice; each file is one process");
+    if (added.cut_off) throw Error(path + " is cut off; expected all results of its process");
     replicates.add_process(findings_of(added, expectation));
   }
+  if (const auto fault = report::inconsistent(files, {}); !fault.empty()) throw Error(fault);
   const auto has_no_figure = [](const gate::ReplicatedGate& gate) { return gate.centres.empty(); };
   if (std::ranges::all_of(replicates.gates(), has_no_figure)) throw Error("the files hold no speed-ups to judge");
   report::print(replicates, out);

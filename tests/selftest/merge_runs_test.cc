@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -25,7 +27,8 @@ using pace::benches::selftest::merge_runs;
 class File {
  public:
   File(const std::string& name, double speedup, const std::string& disturbance = "",
-       pace::Outcome outcome = pace::Outcome::measured, const std::string& comparison = "case")
+       pace::Outcome outcome = pace::Outcome::measured, const std::string& comparison = "case",
+       const std::optional<pace::Objection>& objection = std::nullopt, const std::string& cpu = "this one")
       : path_(name) {
     pace::Result result;
     result.name = comparison;
@@ -38,16 +41,21 @@ class File {
       row->outcome = outcome;
       if (outcome != pace::Outcome::measured) continue;
       auto& time = row->time.emplace();
-      time.min = time.q20 = time.median = time.q80 = time.max = pace::Nanoseconds(100);
+      // No two processes measure the same.
+      const pace::Nanoseconds took(row == &mine ? 100 / speedup : 100);
+      time.min = time.q20 = time.median = time.q80 = time.max = took;
     }
     if (outcome == pace::Outcome::measured || outcome == pace::Outcome::wrong) {
       auto& summary = mine.speedup.emplace();
       summary.q20 = summary.median = summary.q80 = speedup;
+      mine.log_ratios = {std::log(speedup)};
     }
+    if (objection) mine.context.enter(*objection);
     mine.message = "what it was";
     result.implementations = {baseline, mine};
     pace::report::Environment environment;
     environment.date_utc = "2026-11-21T10:00:00Z";
+    environment.cpu = cpu;
     pace::report::JsonSink sink(path_, {.environment = environment});
     sink.write(result);
     sink.finish();
@@ -123,6 +131,31 @@ TEST_CASE("a file twice is no second process, and no file is bad input") {
   std::ostringstream out;
   CHECK_THROWS_AS(merge_runs({good.path(), good.path()}, pace::NoSlowerThan(1.02), out), pace::Error);
   CHECK_THROWS_AS(merge_runs({"nowhere.json"}, pace::NoSlowerThan(1.02), out), pace::InputError);
+  std::filesystem::copy_file(good.path(), "copy.json", std::filesystem::copy_options::overwrite_existing);
+  CHECK(pace::test::why<pace::Error>([&] {
+          (void)merge_runs({good.path(), "copy.json"}, pace::NoSlowerThan(1.02), out);
+        }) == "copy.json and twice.json hold the same process; a copy is no second measurement");
+  std::filesystem::remove("copy.json");
+  const File elsewhere("elsewhere.json", 1.01, "", pace::Outcome::measured, "case", std::nullopt, "another");
+  CHECK_THAT(pace::test::why<pace::Error>(
+                 [&] { (void)merge_runs({good.path(), elsewhere.path()}, pace::NoSlowerThan(1.02), out); }),
+             StartsWith("twice.json and elsewhere.json are not of one machine and build: "));
+}
+
+TEST_CASE("times that cannot be true are refused, and a claim whose times prove nothing") {
+  using pace::Objection, pace::Severity;
+  const File good("sound.json", 1.5);
+  const File impossible("impossible.json", 1.51, "", pace::Outcome::measured, "case",
+                        Objection::of(Severity::impossible, "it moved too much"));
+  const File unproven("unproven.json", 1.52, "", pace::Outcome::measured, "case",
+                      Objection::of(Severity::unproven, "nothing was compared"));
+  std::ostringstream out;
+  const auto why = [&](const File& file, const pace::Expectation& expectation) {
+    return pace::test::why<pace::Error>([&] { (void)merge_runs({good.path(), file.path()}, expectation, out); });
+  };
+  CHECK_THAT(why(impossible, pace::NoSlowerThan(1.02)), ContainsSubstring("'mine': it moved too much; no number of"));
+  CHECK_THAT(why(unproven, pace::SpeedupAtLeast(1.02)), ContainsSubstring("nothing was compared"));
+  CHECK(merge_runs({good.path(), unproven.path()}, pace::NoSlowerThan(1.02), out) == 43);
 }
 
 TEST_CASE("a command line that contradicts itself, or has a limit that means nothing") {
