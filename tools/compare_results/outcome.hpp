@@ -75,8 +75,9 @@ struct Outcome {
     if (closed() > 0) return not_acceptable;
     // Open questions may be allowed, but a run that has asked none has not passed.
     if (without_figures()) return not_compared;
-    const bool unresolved =
-        !cut_off().empty() || count([](const Compared& row) { return row.judgement.unresolved; }) > 0;
+    // Nobody has decided about rows that are lost.
+    if (!cut_off().empty()) return not_resolved;
+    const bool unresolved = count([](const Compared& row) { return row.judgement.unresolved; }) > 0;
     return unresolved && !allow_undecided ? not_resolved : all_acceptable;
   }
 };
