@@ -135,7 +135,8 @@ def is_open(trend, changes):
     begins = {change.first_after["run_id"] for change in changes if change.trend is trend}
     start = max((i for i, point in enumerate(points) if point["run_id"] in begins), default=0)
     values = [math.log(point["value"]) for point in points[start:]]
-    for count in range(1, LEAST_POINTS):
+    # Two runs on the way to a level, and two on it, are no change yet.
+    for count in range(1, 2 * LEAST_POINTS - 1):
         before, latest = values[:-count], values[-count:]
         if len(before) < LEAST_POINTS:
             continue
@@ -166,13 +167,14 @@ def _changes_of_part(trend, points, most_p, least):
         warnings.simplefilter("ignore")
         found = series.analyze(options).change_points["value"]
     ends = [0, *(point.index for point in found), len(values)]
+    # Fewer runs between two points are on the way from one level to the next, or runs that went wrong.
+    levels = [(begin, end) for begin, end in itertools.pairwise(ends) if end - begin >= LEAST_POINTS]
     changes = []
-    for begin, middle, end in zip(ends, ends[1:], ends[2:]):
-        before, after = values[begin:middle], values[middle:end]
-        if min(len(before), len(after)) < LEAST_POINTS:
-            continue
-        change, low, high = _difference(before, after)
-        if abs(math.expm1(change)) < least:
+    for (begin, last), (first, end) in itertools.pairwise(levels):
+        before, after = values[begin:last], values[first:end]
+        change, low, high, p = _difference(before, after)
+        # The detector has compared neighbours only.
+        if abs(math.expm1(change)) < least or (first > last and p > most_p):
             continue
         changes.append(
             Change(
@@ -182,25 +184,26 @@ def _changes_of_part(trend, points, most_p, least):
                 math.exp(high),
                 math.exp(sign * numpy.mean(before)),
                 math.exp(sign * numpy.mean(after)),
-                points[middle - 1],
-                points[middle],
+                points[last - 1],
+                points[first],
             )
         )
     return changes
 
 
 def _difference(before, after):
-    """The difference of two means, and its 95 % interval by Welch's t-test."""
+    """The difference of two means, its 95 % interval, and its p-value, by Welch's t-test."""
     change = float(numpy.mean(after) - numpy.mean(before))
     squares = [numpy.var(side, ddof=1) / len(side) for side in (before, after)]
     error = math.sqrt(sum(squares))
     if error == 0:
-        return change, change, change
+        return change, change, change, 0.0 if change else 1.0
     freedom = sum(squares) ** 2 / sum(
         square**2 / (len(side) - 1) for square, side in zip(squares, (before, after), strict=True)
     )
     half = float(scipy.stats.t.ppf(0.975, freedom)) * error
-    return change, change - half, change + half
+    p = 2 * float(scipy.stats.t.sf(abs(change) / error, freedom))
+    return change, change - half, change + half, p
 
 
 def ranked(changes):

@@ -541,6 +541,33 @@ class Changes(Case):
         for trend in found.values():
             self.assertEqual(self.changes(trend), [])
 
+    def found_in(self, values):
+        trend = self.series(len(values), fused=lambda day: 1000.0 / values[day])["fused", "", "speedup"]
+        return [
+            (round(each.factor, 2), each.last_before["commit_id"], each.first_after["commit_id"])
+            for each in self.changes(trend)
+        ]
+
+    def test_a_change_with_one_run_on_its_way_is_found(self):
+        self.assertEqual(self.found_in([2.0] * 20 + [1.6] + [1.0] * 20), [(0.5, "0013aaaa", "0015aaaa")])
+
+    def test_so_is_one_with_two(self):
+        self.assertEqual(self.found_in([2.0] * 20 + [1.6, 1.5] + [1.0] * 20), [(0.5, "0013aaaa", "0016aaaa")])
+
+    def test_a_small_change_in_two_steps_among_noise_is_found(self):
+        noise = self.noisy(deviation=0.003)
+        values = [noise(each) for each in [2.0] * 20 + [1.94] + [1.88] * 20]
+        self.assertEqual(self.found_in(values), [(0.94, "0013aaaa", "0015aaaa")])
+
+    def test_one_run_off_its_level_is_no_change_of_it(self):
+        self.assertEqual(self.found_in([2.0] * 20 + [1.6] + [2.0] * 20), [])
+
+    def test_runs_off_a_level_before_a_change_are_none_either(self):
+        # The detector bounds both runs by points, since there is a change as well.
+        noise = self.noisy(deviation=0.001)
+        values = [noise(each) for each in [2.0] * 23 + [1.0] * 2 + [2.0] * 10 + [1.8] * 11]
+        self.assertEqual(self.found_in(values), [(0.9, "0022aaaa", "0023aaaa")])
+
     def open(self, values, **more):
         found = self.series(len(values), fused=lambda day: 1000.0 / values[day], **more)
         trend = found["fused", "", "speedup"]
@@ -560,6 +587,9 @@ class Changes(Case):
 
     def test_so_are_two(self):
         self.assertTrue(self.open([1.11, 1.1, 1.12, 1.11, 1.1, 1.11, 0.464, 0.47]))
+
+    def test_two_behind_two_on_their_way_are_too_few(self):
+        self.assertTrue(self.open([2.0] * 20 + [1.6, 1.6, 1.3, 1.3]))
 
     def test_three_after_another_level_are_a_change_and_no_question(self):
         values = [1.11, 1.1, 1.12, 1.11, 1.1, 1.11, 1.11, 1.1, 0.464, 0.47, 0.465, 0.466]
