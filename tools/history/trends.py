@@ -34,8 +34,8 @@ class Trend:
     @property
     def is_watched(self):
         """Whether changes are looked for. Where a baseline changes, all ratios do; its own times, within one machine,
-        say which of both it was."""
-        return self.quantity == "speedup" or bool(self.points[0]["is_baseline"])
+        say which of both it was. The latest run says what the baseline is."""
+        return self.quantity == "speedup" or bool(self.points[-1]["is_baseline"])
 
     def parts(self):
         return [list(points) for _, points in itertools.groupby(self.points, key=lambda point: point["part"])]

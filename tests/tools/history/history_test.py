@@ -457,6 +457,16 @@ class Trends(Case):
         # The fifth run is comparable with the first.
         self.assertEqual([point["part"] for point in self.trends()["fused", "", "speedup"].points], [1, 2, 3, 4, 1])
 
+    def test_times_of_the_latest_baseline_are_watched(self):
+        turned = [made_up.row("fused", 500.0), made_up.row("eager", 1000.0, 500.0)]
+        self.add(
+            self.write("1.json", made_up.header(1), made_up.result()),
+            self.write("2.json", made_up.header(2), made_up.result(implementations=turned)),
+        )
+        found = self.trends()
+        self.assertTrue(found["fused", "", "time"].is_watched)
+        self.assertFalse(found["eager", "", "time"].is_watched)
+
     def test_runs_are_in_the_order_of_their_dates_and_what_has_no_figure_is_no_point(self):
         wrong = made_up.row("fused", 500.0, 1000.0, outcome="wrong")
         self.add(
