@@ -145,6 +145,18 @@ class Add(Case):
             ],
         )
 
+    def test_an_accuracy_run_is_added_and_has_no_points(self):
+        rows = [{**made_up.row(name, 1.0), "time": None, "samples_ns": []} for name in ("eager", "fused")]
+        rows[1].update(baseline=False, outcome="wrong", message="fail_accuracy")
+        values = made_up.header(), made_up.result(rounds=0, elapsed_ns=0.0, implementations=rows)
+        out, errors = self.add(self.write("accuracy.json", *values))
+        self.assertEqual(errors, "")
+        self.assertIn("run 1: 1 comparisons", out)
+        self.assertEqual(self.count(), [1, 1, 2, 0])
+        self.assertEqual(self.trends(), {})
+        self.assertEqual(self.query("select implementation, message from failure"), [("fused", "fail_accuracy")])
+        self.run_program("report", "--database", self.database)
+
     def test_the_same_file_twice_adds_nothing(self):
         file = self.write("a.json", made_up.header(), made_up.result())
         self.add(file)
