@@ -144,6 +144,7 @@ class View:
         self.expectations = sum(self.verdicts.values())
 
     def _exit(self):
+        """The exit code, or None where the results do not say it, and its meaning."""
         rows = [row for result in self.results for row in result["implementations"]]
         if not rows:
             return None, ""
@@ -159,6 +160,11 @@ class View:
             if lost:
                 parts.append("a device lost")
             return 42, ", ".join(parts)
+        if any(each["deferred"] for row in rows for each in row["expectations"]):
+            return None, (
+                "Several processes decide the gates together (--processes). The program printed their verdicts, which "
+                "are not in these files"
+            )
         open_ = sum(bool(each["unresolved"]) for row in rows for each in row["expectations"])
         unreached = sum(row["outcome"] == "unreached" for row in rows)
         if open_ or unreached:

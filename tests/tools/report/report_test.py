@@ -90,6 +90,20 @@ class Figures(program.ReportCase):
             page, _ = self.page_of(made_up.write(self.folder / "a.json", results))
             self.assertIn(f"Exit code {code}:", page.text)
 
+    def deferred(self):
+        result = made_up.comparison("a", 0.8)
+        result["implementations"][1]["expectations"] = [made_up.expectation("failed", deferred=True)]
+        return result
+
+    def test_gates_of_several_processes_have_no_exit_code(self):
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [self.deferred()]))
+        self.assertNotIn("Exit code", page.text)
+        self.assertIn("Several processes decide the gates together (--processes).", page.text)
+
+    def test_a_fault_ends_a_run_of_several_processes_too(self):
+        page, _ = self.page_of(made_up.write(self.folder / "a.json", [self.deferred(), failed_gate()]))
+        self.assertIn("Exit code 42: 1 gate closed, 1 implementation wrong", page.text)
+
     def test_a_row_without_a_context_has_no_objections(self):
         result = made_up.comparison("a", 1.2, "passed")
         del result["implementations"][1]["context"]
