@@ -14,6 +14,8 @@ from report import kept
 RESULTS = re.compile(r"results(?:-(\d+))?\.json")
 ARCHIVE = "outputs.zip"
 
+# The folder with the outputs of a test that has neither shards nor --runs_per_test.
+_WHOLE = "test.outputs"
 # A test's folders where it has shards, or --runs_per_test, or both.
 _PART = re.compile(r"(?:shard_(\d+)_of_(\d+))?(?:(?:^|_)run_(\d+)_of_(\d+))?")
 # `--html` writes these for its page alone and removes them afterwards (include/pace/os/report_program.hpp).
@@ -148,6 +150,8 @@ def _kept_tests(folder):
 def _leave_old_parts(path, folders, notes):
     """Takes those parts out of `folders` that belong to an earlier run of the test."""
     parts = {each: _PART.fullmatch(each).group(2, 4) for each in folders if _PART.fullmatch(each)}
+    if _WHOLE in folders:
+        parts[_WHOLE] = (None, None)
     if len(set(parts.values())) < 2:
         return
     newest = max(parts, key=lambda each: os.stat(os.path.join(path, each)).st_mtime)
@@ -155,5 +159,5 @@ def _leave_old_parts(path, folders, notes):
     for each in old:
         folders.remove(each)
     shards, runs = parts[newest]
-    now = " and ".join([f"in {shards} shards"] * bool(shards) + [f"{runs} times"] * bool(runs))
+    now = " and ".join([f"in {shards} shards"] * bool(shards) + [f"{runs} times"] * bool(runs)) or "in one piece"
     notes.append(f"{path}: left out {', '.join(sorted(old))}: the test has been run {now} since")

@@ -706,6 +706,25 @@ class Folders(program.ReportCase):
         self.assertIn("present", page.text)
         self.assertNotIn("superseded", page.text)
 
+    def after_a_run_in_another_number(self, old, new):
+        """The page's text and errors after a run of `suite` into the folder `old`, and a later one into `new`."""
+        for part, name, time in ((old, "superseded", 1000), (new, "present", 2000)):
+            self.leave(f"suite/{part}", made_up.comparison(name, 1.2, "passed"))
+            folder = self.folder / "logs" / "suite" / part
+            os.utime(folder if part else folder / "test.outputs", (time, time))
+        page, errors = self.page_of(self.folder / "logs")
+        self.assertIn("present", page.text)
+        self.assertNotIn("superseded", page.text)
+        return errors
+
+    def test_results_of_before_a_test_had_shards_are_left_out(self):
+        errors = self.after_a_run_in_another_number("", "run_1_of_3")
+        self.assertIn("suite: left out test.outputs: the test has been run 3 times since", errors)
+
+    def test_shards_of_before_a_test_had_none_are_left_out(self):
+        errors = self.after_a_run_in_another_number("shard_1_of_2", "")
+        self.assertIn("suite: left out shard_1_of_2: the test has been run in one piece since", errors)
+
     def test_shards_of_each_run_are_named(self):
         for part in ("shard_1_of_2_run_1_of_2", "shard_1_of_2_run_2_of_2", "shard_2_of_2_run_2_of_2"):
             self.leave(f"suite/{part}", made_up.comparison(part, 1.2, "passed"))
