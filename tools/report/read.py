@@ -74,7 +74,7 @@ _TORN = (b'{"schema_version":', b'{"comparison_version":')
 def read(paths):
     """Reads all files, and those below folders. A file that cannot be read costs no other."""
     inputs = Inputs()
-    places = list(_places(paths, inputs))
+    places = _each_once(_places(paths, inputs), inputs)
     inputs.notes += map(schema.text_of, gather.missing_shards(places))
     for place, _ in places:
         # The name of a file need not be text in UTF-8.
@@ -103,6 +103,27 @@ def _places(paths, inputs):
                 "a folder of tests that have measured, such as bazel-testlogs"
             )
         yield from ((place, path) for place in found)
+
+
+def _each_once(places, inputs):
+    """Returns the pairs of _places() without those of a file that has come before, and notes them."""
+    known, twice = {}, {}
+    for place, folder in places:
+        if isinstance(place, gather.Packed):
+            key = os.path.realpath(place.archive), place.member
+        else:
+            key = os.path.realpath(place)
+        if key not in known:
+            known[key] = place, folder
+            continue
+        first, first_folder = known[key]
+        # Of a folder it is known which parts of a test had nothing to measure.
+        known[key] = first, first_folder or folder
+        twice.setdefault(folder or place, []).append(first)
+    for given, found in twice.items():
+        more = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        inputs.notes.append(schema.text_of(f"{given}: {found[0]}{more} was given before; each file counts once"))
+    return list(known.values())
 
 
 def _read_file(place, path, inputs):

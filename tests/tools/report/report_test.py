@@ -752,6 +752,24 @@ class Folders(program.ReportCase):
         self.assertNotIn("of this test", page.text)
         self.assertEqual(errors, "")
 
+    def test_files_below_two_of_the_given_folders_count_once(self):
+        self.leave("a/first", made_up.comparison("c1", 1.2, "passed"))
+        self.leave("a/second", made_up.comparison("c2", 1.2, "passed"), packed=False)
+        logs = self.folder / "logs"
+        second = logs / "a" / "second" / "test.outputs" / "results.json"
+        link = self.folder / "link"
+        link.symlink_to(logs)
+        for given, note in (
+            ((logs, logs / "a"), f"{logs / 'a'}: {logs}/a/first/test.outputs/outputs.zip/results.json and 1 more was"),
+            ((logs / "a", link / "a" / "second"), f"{link}/a/second: {second} was given before; each file counts once"),
+            ((second, logs), f"{logs}: {second} was given before; each file counts once"),
+            ((logs, second), f"{second}: {second} was given before; each file counts once"),
+        ):
+            page, errors = self.page_of(*given)
+            self.assertIn("2 comparisons", page.text)
+            self.assertIn(note, errors)
+            self.assertIn("each file counts once", page.text)
+
     def test_error_rates_of_shards_add_up(self):
         for shard in (1, 2, 3):
             self.leave(f"suite/shard_{shard}_of_3", made_up.comparison(f"c{shard}", 1.2, "passed"), suite_alpha=0.002)
