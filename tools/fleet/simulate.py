@@ -1,15 +1,18 @@
 """fleet simulate: the time that a suite would take on a fleet of machines, by simulation from measured comparisons."""
 
 import dataclasses
+import io
 import json
 import math
 import os
+import sys
 import tempfile
 import zlib
 
 from fleet import origin, simulation
 from fleet.options import command, count, number
 from history import database, results
+from report import output
 from report.options import file_name, user_path
 
 DESCRIPTION = (
@@ -84,19 +87,18 @@ def read(options):
         path = os.path.join(folder, "history.db")
         with database.opened(path, 10, create=True) as connection:
             for name in options.files:
-                place = user_path(name)
-                database.add(connection, results.read(place))
-                with open(place, "rb") as file:
-                    data = file.read()
+                copy = io.BytesIO()
+                file = results.read(user_path(name), copy=copy)
+                if file.note:
+                    print(f"fleet: {file.note}", file=sys.stderr)
+                database.add(connection, file)
+                data = copy.getvalue()
                 raw += len(data)
                 packed += len(zlib.compress(data, LEVEL))
-                for line in data.splitlines()[1:]:
-                    try:
-                        elapsed = json.loads(line).get("elapsed_ns")
-                    except ValueError:
-                        continue  # cut off, as results.read() says
-                    if isinstance(elapsed, (int, float)) and elapsed > 0:
-                        rounds.append(elapsed / 1e9)
+                lines = data.split(b"\n")[1:-1]
+                for line, (columns, _) in zip(lines, file.comparisons, strict=True):
+                    if columns["elapsed_ns"]:
+                        rounds.append(columns["elapsed_ns"] / 1e9)
                         sizes.append(len(line) + 1)
         room = os.path.getsize(path)
     if not rounds:
@@ -190,11 +192,12 @@ def show(options, known, found):
 
 
 def run(options):
+    inputs = [os.path.realpath(user_path(name)) for name in options.files]
+    if options.json and os.path.realpath(user_path(options.json)) in inputs:
+        raise origin.Refused(f"--json {options.json}: is one of the files that are read; expected another name")
     known = read(options)
     found = figures(options, known)
     show(options, known, found)
     if options.json:
-        with open(user_path(options.json), "w", encoding="utf-8") as file:
-            json.dump(found, file, indent=1)
-            file.write("\n")
+        output.write(user_path(options.json), json.dumps(found, indent=1) + "\n")
     return 0

@@ -52,16 +52,17 @@ def _parse(line, kind):
     return kind.read(value)
 
 
-def read(path, longest=LONGEST_LINE):
-    """Returns a ResultsFile. Throws BadFile; no more than one line, of at most `longest` bytes, is in memory."""
+def read(path, longest=LONGEST_LINE, copy=None):
+    """Returns a ResultsFile. Throws BadFile; no more than one line, of at most `longest` bytes, is in memory. The
+    binary file `copy` gets all whole lines: a pipe can be read but once."""
     try:
         with open_input(path) as file:
-            return _read(path, file, longest)
+            return _read(path, file, longest, copy)
     except OSError as error:
         raise BadFile(f"{path}: cannot be read: {error.strerror or error}; {_EXPECTED}") from None
 
 
-def _read(path, file, longest):
+def _read(path, file, longest, copy):
     header, comparisons, hashes, note = None, [], [], ""
     content = hashlib.sha256()
     number = 0
@@ -75,6 +76,8 @@ def _read(path, file, longest):
         if not line.endswith(b"\n"):
             note = f"{path}:{number}: the last line was cut off, as by a run that was ended; its comparison is left out"
             break
+        if copy:
+            copy.write(line)
         content.update(line)
         hashes.append(hashlib.sha256(line).hexdigest())
         try:

@@ -78,12 +78,13 @@ class Program(unittest.TestCase):
             each["elapsed_ns"] = 1e9 * (i + 1)
         self.good = made_up.write(self.folder / "good.json", comparisons)
 
-    def run_fleet(self, *words, code=0):
+    def run_fleet(self, *words, code=0, stdin=None):
         ended = subprocess.run(
             [FLEET, "simulate", *map(str, words)],
             capture_output=True,
             text=True,
             check=False,
+            stdin=stdin,
             env={"PATH": os.environ["PATH"]},
         )
         self.assertEqual(ended.returncode, code, ended.stderr)
@@ -104,6 +105,42 @@ class Program(unittest.TestCase):
         self.assertGreater(found["database_bytes"], 0)
         self.assertAlmostEqual(found["expected_false_alarms"], 0.4)
         self.assertAlmostEqual(400 * found["alpha_for_one_in_twenty"], 0.0513, delta=1e-4)
+
+    def test_the_figures_replace_no_file_that_is_read(self):
+        before = pathlib.Path(self.good).read_bytes()
+        link = self.folder / "link.json"
+        link.symlink_to(self.good)
+        for name in (self.good, link):
+            ended = self.run_fleet(self.good, "--wall", 20, "--json", name, code=1)
+            self.assertEqual(ended.stdout, "")
+            self.assertIn(f"--json {name}: is one of the files that are read; expected another name", ended.stderr)
+        self.assertEqual(pathlib.Path(self.good).read_bytes(), before)
+
+    def test_figures_are_written_whole_or_not_at_all(self):
+        figures = self.folder / "figures.json"
+        figures.write_text("older ones")
+        number = figures.stat().st_ino
+        self.run_fleet(self.good, "--wall", 20, "--runs", 2, "--json", figures)
+        self.assertIn("makespan_seconds", json.loads(figures.read_text("utf-8")))
+        # Another file has taken the place of the older one.
+        self.assertNotEqual(figures.stat().st_ino, number)
+        self.assertEqual(sorted(os.listdir(self.folder)), ["figures.json", "good.json"])
+
+    def test_a_last_line_that_was_cut_off_is_noted_and_left_out(self):
+        text = pathlib.Path(self.good).read_text("utf-8")
+        cut = self.folder / "cut.json"
+        for end in (-1, -30):
+            cut.write_text(text[:end], "utf-8")
+            ended = self.run_fleet(cut, "--wall", 20, "--runs", 2)
+            self.assertIn("3 comparisons of", ended.stdout)
+            self.assertIn(f"fleet: {cut}:5: the last line was cut off", ended.stderr)
+
+    def test_a_pipe_is_read(self):
+        words = ("--wall", 20, "--runs", 2)
+        expected = self.run_fleet(self.good, *words).stdout
+        with subprocess.Popen(["cat", self.good], stdout=subprocess.PIPE) as cat:
+            found = self.run_fleet("/dev/stdin", *words, stdin=cat.stdout).stdout
+        self.assertEqual(found, expected)
 
     def test_a_fleet_that_loses_more_than_it_measures_is_refused(self):
         words = ("--wall", 10, "--losses", 1000, "--machines", 1, "--comparisons", 100, "--runs", 2, "--start", 100)
