@@ -45,10 +45,8 @@ void require_refusal(const std::vector<std::string>& words, const std::vector<st
     all.insert(all.end(), words.begin(), words.end());
     Parsed parsed(all);
     parsed.line.given = parsed.given;
-    // `--timer` implies a mode.
-    const std::string named = mode.front() == "--timer" ? "--compat operator_benchmark: " : mode.front();
     CHECK_THROWS_MATCHES(pace::benches::operators::require_meaning(parsed.line), pace::InputError,
-                         MessageMatches(StartsWith(words.front() + " has no meaning with " + named)));
+                         MessageMatches(StartsWith(words.front() + " has no meaning with " + mode.front())));
   }
 }
 

@@ -13,7 +13,7 @@ clean() { [[ $output$errors != *$'\e'* ]] || complain "an escape character"; }
 result() {
   cat >"$1" <<EOF
 {"schema_version": 3, "environment": {"hostname": "host", "date_utc": "$2"}}
-{"name": "case", "implementations": [{"name": "eager", "baseline": true, "outcome": "measured", "checked": true, "time": {"min_ns": 2000, "q20_ns": 2000, "median_ns": 2000, "q80_ns": 2000, "max_ns": 2000}}, {"name": "fused\\u001b[2J", "baseline": false, "outcome": "measured", "checked": true, "time": {"min_ns": 1000, "q20_ns": 1000, "median_ns": 1000, "q80_ns": 1000, "max_ns": 1000}, "speedup": {"median": 2, "q20": 2, "q80": 2}}]}
+{"name": "case", "implementations": [{"name": "eager", "baseline": true, "outcome": "measured", "checked": true, "time": {"min_ns": 2000, "q20_ns": 2000, "median_ns": 2000, "q80_ns": 2000, "max_ns": 2000}}, {"name": "fused\\u001b[2J", "baseline": false, "outcome": "measured", "checked": true, "time": {"min_ns": 1000, "q20_ns": 1000, "median_ns": 1000, "q80_ns": 1000, "max_ns": 1000}, "speedup": {"median": 2, "q20": 2, "q80": 2}, "log_ratios": [0.693]}]}
 EOF
 }
 result "$work/a.json" 2026-11-01T00:00:00Z
