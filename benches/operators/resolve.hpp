@@ -155,7 +155,7 @@ class Resolver {
     for (const auto& config : line_.inductor_configs) replay_.backends += ',' + aot::backend_of(config);
     for (const char* const limit : {"--no-slower-than", "--peak-memory-at-most"})
       if (line_.given.has(limit)) require_candidate(limit);
-    // That of the shipped inputs.
+    // The guard of the shipped inputs is for candidates.
     if (!has_candidate()) replay_.no_slower_than.reset();
   }
 

@@ -36,7 +36,7 @@ using Measured = std::pair<const Result*, Settings>;
   runner::describe_torch(extra);
   if (results.empty()) return header;
 
-  // Now operators have the threads of the user's program, not those of run().
+  // By now operators have the threads of the user's program again.
   std::set<int> threads;
   for (const auto& [result, settings] : results) threads.insert(settings.threads);
   auto& text = extra["libtorch_threads"] = "";

@@ -1,6 +1,6 @@
 // LibTorch's generator begins each test case with the same seed. By itself it takes another one in each process, so
-// that a test of random operands fails by chance. That of the CPU: at::manual_seed counts the GPUs, too, which starts a
-// thread of CUDA.
+// that a test of random operands fails by chance. Only the CPU's generator is seeded: at::manual_seed counts the GPUs,
+// which starts a thread of CUDA.
 #include <cstdint>
 #include <mutex>
 

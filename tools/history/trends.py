@@ -33,8 +33,8 @@ class Trend:
 
     @property
     def is_watched(self):
-        """Whether changes are looked for. Where a baseline changes, all ratios do; its own times, within one machine,
-        say which of both it was. The latest run says what the baseline is."""
+        """Whether changes are looked for. Where a baseline changes, all ratios do. Its own times on one machine
+        tell whether that is so, and the latest run tells which implementation it is."""
         return self.quantity == "speedup" or bool(self.points[-1]["is_baseline"])
 
     def parts(self):

@@ -106,7 +106,7 @@ def _places(paths, inputs):
 
 
 def _each_once(places, inputs):
-    """Returns the pairs of _places() without those of a file that has come before, and notes them."""
+    """Returns the pairs of _places(), each file once. Notes the files that came again."""
     known, twice = {}, {}
     for place, folder in places:
         if isinstance(place, gather.Packed):

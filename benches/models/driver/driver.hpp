@@ -41,7 +41,7 @@ struct DriverOptions {
   bool progress = false;
   /// Whether the processes show which of how many models they run.
   bool shows_parts = false;
-  /// Folder in which there is one for rows and comparisons of the processes, and for fresh packages.
+  /// Where the run makes a folder of its own. It holds the rows and comparisons of the processes, and fresh packages.
   std::string scratch = std::filesystem::temp_directory_path().string();
   /// Gets each model's rows and its process's comparisons. Without it, only rows are written.
   std::function<void(const std::vector<Row>& rows, std::vector<Result> comparisons)> take_comparisons = {};

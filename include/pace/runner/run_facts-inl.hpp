@@ -45,7 +45,7 @@ namespace pace::runner::detail {
   Configuration all;
   // Paths in it need not be UTF-8, as the file of an earlier run has them.
   for (const auto& [key, value] : config.configuration()) all.emplace(valid_utf8(key), valid_utf8(value));
-  // The program's entries say what it made of an option; its other options count as they were given.
+  // Options without an entry of the program count as they were given.
   for (const auto& group : config.own_options)
     for (const auto& option : group.options)
       if (const auto given = session.given.values.find(option.name()); given != session.given.values.end())
