@@ -55,13 +55,12 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   [[nodiscard]] std::string device_name() const override { return device_.name(); }
 
   /// What the cold and the graph clock add to each call, measured once per process and GPU. Nothing for the other
-  /// clocks, and where it cannot be measured: memory does not suffice, another profiler is attached, or counters were
-  /// read.
+  /// clocks, and where it cannot be measured: memory does not suffice, or another profiler is attached.
   [[nodiscard]] std::optional<ClockOverhead> overhead() override {
     if (selected() != ClockChoice::cold && selected() != ClockChoice::graph) return std::nullopt;
     static std::map<std::pair<c10::DeviceIndex, ClockChoice>, std::optional<ClockOverhead>> known;
     const auto [found, is_new] = known.try_emplace({device_.index(), selected()});
-    if (!is_new || GpuCounters::spoil_recordings()) return found->second;
+    if (!is_new) return found->second;
     try {
       found->second = measure_clock_overhead(device_, selected() == ClockChoice::cold);
     } catch (const std::exception&) {
@@ -81,9 +80,8 @@ class ComparisonClock : public gpu::MultiModeClock<CudaDevice> {
   }
 
   /// Counts kernels, launches and waits of one call by the profiler, and the nodes of its graph if it can be captured;
-  /// nothing if two calls differ in their counts, or counters of the GPU were read before.
+  /// nothing if two calls differ in their counts.
   [[nodiscard]] std::optional<DeviceCounts> device_counts_of(FunctionRef<void()> call) override {
-    if (GpuCounters::spoil_recordings()) return std::nullopt;
     // Starting and stopping a recording makes calls of CUDA, which are subtracted.
     const DeviceCounts nothing = recorded([] {});
     const auto count = [&] {

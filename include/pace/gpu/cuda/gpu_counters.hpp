@@ -72,16 +72,7 @@ class GpuCounters {
   /// Gives CUPTI's objects back.
   void release() noexcept { counters_.reset(); }
 
-  /// Whether this process has made such objects. CUPTI's recordings of kernels then miss some: of three kernels, two
-  /// were recorded with CUDA 13.0.
-  [[nodiscard]] static bool spoil_recordings() { return were_made(); }
-
  private:
-  [[nodiscard]] static bool& were_made() {
-    static bool made = false;
-    return made;
-  }
-
   /// Says whether an exception is the subject's.
   class NamedFaults final : public timing::Subject {
    public:
@@ -110,7 +101,6 @@ class GpuCounters {
     if (counters_ && counters_->metrics() == metrics) return;
     release();
     counters_ = std::make_unique<RangeCounters>(device_, metrics);
-    were_made() = true;
   }
 
   /// Finds the names that CUPTI refuses by themselves, and counts the others.
@@ -123,7 +113,6 @@ class GpuCounters {
     for (std::size_t place = 0; place < names.size(); ++place) {
       try {
         const RangeCounters alone(device_, {*metric_of(names[place])});
-        were_made() = true;
         others.push_back(names[place]);
         places.push_back(place);
       } catch (const Unsupported& reason) {
@@ -159,8 +148,6 @@ class GpuCounters {
   }
   /// Does nothing.
   void release() noexcept {}
-  /// Returns false.
-  [[nodiscard]] static bool spoil_recordings() { return false; }
 };
 
 #endif
