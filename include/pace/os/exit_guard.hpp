@@ -21,14 +21,16 @@ __attribute__((weak)) int __llvm_profile_write_file();  // NOLINT(bugprone-reser
 
 namespace pace::detail {
 
-/// Whether this program counts coverage, which handlers of exit() write into files.
-[[nodiscard]] inline bool counts_coverage() { return &__gcov_exit != nullptr || &__llvm_profile_write_file != nullptr; }
+/// Writes the coverage counts of a program that has any.
+inline void write_coverage() {
+  if (&__gcov_exit != nullptr) __gcov_exit();
+  if (&__llvm_profile_write_file != nullptr) (void)__llvm_profile_write_file();
+}
 
 /// Ends the process with `code`, which must not be 0, after flushing its output. Runs no handler of exit() and no
 /// destructor of a static or thread-local object: an implementation may have registered one that ends the process with
-/// another code. Returns if the program counts coverage.
-inline void end_failed(int code) {
-  if (counts_coverage()) return;
+/// another code.
+[[noreturn]] inline void end_failed(int code) {
   std::cout.flush();
   std::cerr.flush();
   std::clog.flush();
@@ -36,6 +38,7 @@ inline void end_failed(int code) {
   // No destructor runs to do it.
   take_back_unfinished();
   PrematureExitFile::remove();
+  write_coverage();
   std::_Exit(code);
 }
 
