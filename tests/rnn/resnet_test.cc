@@ -42,7 +42,7 @@ struct WeightSize : at::ObserverContext {
 std::unique_ptr<at::ObserverContext> remember_weight(const at::RecordFunction& function) {
   auto size = std::make_unique<WeightSize>();
   if (function.name() == std::string("aten::convolution"))
-    size->numel = pace::inputs::detail::observed_inputs(function)[1].toTensor().numel();
+    size->numel = pace::inputs::observed_inputs(function)[1].toTensor().numel();
   return size;
 }
 void add_convolution(const at::RecordFunction& function, at::ObserverContext* context) {

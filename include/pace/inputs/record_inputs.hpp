@@ -5,9 +5,11 @@
 #include <ATen/record_function.h>
 #include <c10/util/ArrayRef.h>
 
-namespace pace::inputs::detail {
+namespace pace::inputs {
 
 #ifndef NDEBUG
+namespace detail {
+
 // Without NDEBUG, RecordFunction::inputs() asserts a flag that a release build of LibTorch, such as every published
 // one, never sets. The flag sits in padding, so that the rest is where it should be; the member is read directly.
 // (An explicit instantiation may name private members.)
@@ -17,6 +19,8 @@ struct InputsMember {
 };
 inline c10::ArrayRef<const c10::IValue> inputs_member(const at::RecordFunction& function);
 template struct InputsMember<&at::RecordFunction::inputs_>;
+
+}  // namespace detail
 #endif
 
 /// All arguments in the order of the schema. Valid inside an observer's start callback only.
@@ -24,8 +28,8 @@ template struct InputsMember<&at::RecordFunction::inputs_>;
 #ifdef NDEBUG
   return function.inputs();
 #else
-  return inputs_member(function);
+  return detail::inputs_member(function);
 #endif
 }
 
-}  // namespace pace::inputs::detail
+}  // namespace pace::inputs

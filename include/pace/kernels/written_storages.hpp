@@ -15,6 +15,7 @@
 #include <ATen/record_function.h>
 
 #include "pace/check/ivalue.hpp"
+#include "pace/inputs/record_inputs.hpp"
 
 namespace pace::kernel {
 
@@ -94,11 +95,11 @@ class WrittenStorages {
   void look_at(const at::RecordFunction& range) {
     const auto schema = range.operator_schema();
     if (!schema) return;
-    const auto inputs = range.inputs();
+    const auto given = inputs::observed_inputs(range);
     const auto& arguments = schema->arguments();
-    for (std::size_t i = 0; i < std::min(inputs.size(), arguments.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(given.size(), arguments.size()); ++i) {
       if (!is_written(arguments[i])) continue;
-      for (const auto& tensor : check::tensors_of(inputs[i])) keep(tensor);
+      for (const auto& tensor : check::tensors_of(given[i])) keep(tensor);
     }
   }
 
