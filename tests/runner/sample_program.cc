@@ -19,11 +19,12 @@
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 
+#include "pace/catch2.hpp"  // before LibTorch's headers, one of which defines CHECK
+
 #include <ATen/Parallel.h>
 #include <ATen/ops/add.h>
 #include <ATen/ops/ones.h>
 
-#include "pace/catch2.hpp"
 #include "pace/gate/panel.hpp"
 #include "pace/os/process.hpp"
 #include "pace/pace.hpp"
