@@ -19,6 +19,7 @@
 #include "pace/base/error.hpp"
 #include "pace/kernels/category.hpp"
 #include "pace/os/most_threads.hpp"
+#include "pace/os/same_file.hpp"
 
 namespace pace::benches::kernels {
 
@@ -267,9 +268,6 @@ inline void check(const CommandLine& line) {
   if (line.package.empty()) fail("expected --package FILE.pt2; --help lists all options");
   if (line.bandwidth_by_profiler && !line.compat)
     fail("--profile-bandwidth-with-profiler goes together with --compat: it is one of PyTorch's timers");
-  const auto place = [](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
-  };
   const std::array<std::pair<const char*, const std::string*>, 4> files{
       {{"--csv", &line.csv},
        {"--json", &line.json},
@@ -278,13 +276,13 @@ inline void check(const CommandLine& line) {
   for (std::size_t i = 0; i < files.size(); ++i)
     for (std::size_t j = i + 1; j < files.size(); ++j)
       if (const auto& [first, second] = std::pair(files[i], files[j]);
-          !first.second->empty() && !second.second->empty() && place(*first.second) == place(*second.second))
+          !first.second->empty() && !second.second->empty() && same_path(*first.second, *second.second))
         fail(std::string(first.first) + " and " + second.first + " name the same file, '" + *first.second + "'");
   // The record of a package's kernels stands beside it.
   const auto record = std::filesystem::path(line.package).replace_extension(".json").string();
   for (const auto& [option, file] : files)
     for (const auto& read : {line.package, record})
-      if (!file->empty() && place(*file) == place(read))
+      if (!file->empty() && same_path(*file, read))
         fail(std::string(option) + ": '" + *file + "' is read, as the package or its record; expected another name");
   constexpr std::array<const char*, 3> names{"the original form", "PyTorch 2.6", "today's form"};
   for (const auto& option : line.given.given)

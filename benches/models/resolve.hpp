@@ -127,10 +127,7 @@ inline void refuse_to_overwrite(const CommandLine& line) {
     for (const auto& each : read)
       if (!path.empty() && same_file(path, each))
         refuse(std::string(option) + ": " + path + " is read; expected another name");
-  const auto place = [](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
-  };
-  if (!line.json.empty() && !line.html.empty() && place(line.json) == place(line.html))
+  if (!line.json.empty() && !line.html.empty() && same_path(line.json, line.html))
     refuse("--json and --html name the same file, '" + line.json + "'; expected another one");
 }
 

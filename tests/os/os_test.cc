@@ -37,6 +37,16 @@ TEST_CASE("a file of pace is found in the runfiles of pace and of another worksp
   std::filesystem::current_path(before);
 }
 
+TEST_CASE("two paths are of one file, whether it is there or not") {
+  const pace::test::Scratch scratch;
+  CHECK(pace::same_path(scratch / "a", scratch / "../" + scratch.path.filename().string() + "/./a"));
+  CHECK_FALSE(pace::same_path(scratch / "a", scratch / "b"));
+  (void)scratch.write("a", "");
+  CHECK_FALSE(pace::same_path(scratch / "a", scratch / "b"));
+  std::filesystem::create_hard_link(scratch / "a", scratch / "b");
+  CHECK(pace::same_path(scratch / "a", scratch / "b"));
+}
+
 TEST_CASE("prints where the program that makes pages is", "[.]") { std::cout << '<' << pace::report_program() << '>'; }
 
 TEST_CASE("a program that a link starts by its path finds the program that makes pages beside the link") {

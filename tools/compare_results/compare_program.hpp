@@ -16,6 +16,7 @@
 #include "pace/args/command_line.hpp"
 #include "pace/base/cut_text.hpp"
 #include "pace/os/output_file.hpp"
+#include "pace/os/same_file.hpp"
 #include "pace/os/terminal.hpp"
 #include "pace/report/results_file.hpp"
 #include "pace/report/text.hpp"
@@ -186,13 +187,9 @@ inline void require_different_files(const CommandLine& line) {
 inline void require_other_outputs(const CommandLine& line) {
   const std::vector<std::pair<std::string, std::string>> outputs{
       {"--markdown", line.markdown}, {"--json", line.json}, {"--html", line.html}};
-  const auto place = [](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
-  };
   for (std::size_t i = 0; i < outputs.size(); ++i)
     for (std::size_t j = 0; j < i; ++j)
-      if (!outputs[i].second.empty() && !outputs[j].second.empty() &&
-          place(outputs[i].second) == place(outputs[j].second))
+      if (!outputs[i].second.empty() && !outputs[j].second.empty() && same_path(outputs[i].second, outputs[j].second))
         throw InputError({}, outputs[i].first + ": " + outputs[i].second + " is the file of " + outputs[j].first +
                                  " as well; expected another one");
 }

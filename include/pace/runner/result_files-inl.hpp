@@ -39,7 +39,7 @@ namespace pace::runner::detail {
                                      {"--csv", options.csv},
                                      {"--junit", options.junit},
                                      {"--save-baseline", options.baseline.save}})
-    if (!path.empty() && (page == output_path(path) || same_file(page, output_path(path))))
+    if (!path.empty() && same_path(page, output_path(path)))
       throw InputError({},
                        std::string("--html and ") + option + " name the same file, '" + page + "'; expected two names");
   return program;
