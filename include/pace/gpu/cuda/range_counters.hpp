@@ -39,8 +39,7 @@ namespace detail {
     case CUPTI_ERROR_INSUFFICIENT_PRIVILEGES:
     case CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES:
       return "; expected permission to read the GPU's counters, such as root's or CAP_SYS_ADMIN, or the driver's "
-             "module "
-             "option NVreg_RestrictProfilingToAdminUsers=0";
+             "module option NVreg_RestrictProfilingToAdminUsers=0";
     case CUPTI_ERROR_HARDWARE_BUSY:
     case CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED:
     case CUPTI_ERROR_OLD_PROFILER_API_INITIALIZED:
