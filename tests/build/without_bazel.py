@@ -28,6 +28,7 @@ _ENDING = ("tests/cheats/ending_program", ("tests/cheats/ending_program.cc", "in
 # The programs that a test starts, each with its sources, as the test's BUILD file has them.
 _PROGRAMS = {
     "tests/cheats/ending_test.cc": (_ENDING,),
+    "tests/os/coverage_test.cc": (("tests/os/coverage_program", ("tests/os/coverage_program.cc",)),),
     "tests/runner/bazel_protocol_test.cc": (_SAMPLE, _HIDDEN),
     "tests/runner/catch2_main_test.cc": (_CATCH2,),
     "tests/runner/continuation_test.cc": (_SAMPLE, _HIDDEN),
