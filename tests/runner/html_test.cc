@@ -14,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "pace/os/memory.hpp"
 #include "pace/os/read_file.hpp"
 #include "tests/runner/run_program.hpp"
 
@@ -194,7 +193,7 @@ TEST_CASE("no page is made when the results cannot be written") {
 }
 
 TEST_CASE("no page is made on a full disk, and the results of the earlier run stay") {
-  if (!pace::limit_on_data()) SKIP("a sanitizer writes to files of its own, which the limit on files ends");
+  if (!program::can_limit_files()) SKIP("a sanitizer has files of its own");
   const Scratch folder, out;
   out.write("a.json", "earlier\n");
   const std::string program = fs::absolute("tests/runner/sample_program").string();

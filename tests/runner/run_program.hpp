@@ -9,6 +9,7 @@
 #include <iterator>
 #include <string>
 
+#include "pace/os/memory.hpp"
 #include "tests/report/temporary_file.hpp"
 #include "tests/support/alone.hpp"
 #include "tests/support/scratch.hpp"
@@ -33,5 +34,8 @@ inline Run run(const std::string& arguments, const std::string& variables = "",
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), out.content(), err.content()};
 }
+
+/// Whether a program runs within a limit on the size of files. Beside a sanitizer, which has files of its own, it ends.
+inline bool can_limit_files() { return pace::limit_on_data().has_value(); }
 
 }  // namespace program
