@@ -1,6 +1,7 @@
 // CSV: columns, quoting, figures that do not exist, and the file's contents after every result.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include <limits>
@@ -10,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "pace/base/error.hpp"
 #include "pace/report/csv.hpp"
 #include "pace/report/csv_text.hpp"
 #include "pace/report/json_fields.hpp"
@@ -242,4 +244,44 @@ TEST_CASE("bytes that are no UTF-8 are replaced as in JSON, so that names are eq
     CHECK(pace::report::valid_utf8(bad) == json);
     CHECK(pace::report::xml_text(bad) == pace::report::valid_utf8(bad));
   }
+}
+
+TEST_CASE("CSV that was written is read again: quotes, separators and line ends in fields, and one empty field") {
+  const pace::report::CsvTable table{
+      .header = {"name", "a \"b\", c"}, .rows = {{"two\nlines", ""}, {"", "2.5"}, {""}, {"\"", ","}}};
+  const std::string text = pace::report::to_csv(table);
+  CHECK(text == "name,\"a \"\"b\"\", c\"\n\"two\nlines\",\n,2.5\n\"\"\n\"\"\"\",\",\"\n");
+  const auto read = pace::report::parse_csv(text, "x.csv");
+  CHECK(read.header == table.header);
+  CHECK(read.rows == table.rows);
+}
+
+TEST_CASE("CSV of other programs: line ends of Windows, empty lines, and a last line without an end") {
+  const auto read = pace::report::parse_csv("a,b\r\n\r\n1,\"x\ry\"\r\n\n3,", "x.csv");
+  CHECK(read.header == std::vector<std::string>{"a", "b"});
+  CHECK(read.rows == std::vector<std::vector<std::string>>{{"1", "x\ry"}, {"3", ""}});
+  CHECK(pace::report::parse_csv("\n\n", "x.csv").header.empty());
+}
+
+TEST_CASE("what CSV lacks is said with its file, line, column or row") {
+  using Catch::Matchers::Message;
+  using pace::InputError;
+  const auto read = pace::report::parse_csv("name,speedup\na,1.5\nb,fast\nc\n", "x.csv");
+  CHECK(read.require_column("speedup") == 1);
+  CHECK(read.require_number(0, "speedup") == 1.5);
+  CHECK_THROWS_MATCHES(read.require_column("time"), InputError,
+                       Message("x.csv: expected a column 'time'; there are name, speedup"));
+  CHECK_THROWS_MATCHES(read.require_number(0, "time"), InputError,
+                       Message("x.csv: expected a column 'time'; there are name, speedup"));
+  CHECK_THROWS_MATCHES(read.require_number(1, "speedup"), InputError,
+                       Message("x.csv: row 2, column 'speedup': expected a number, found 'fast'"));
+  CHECK_THROWS_MATCHES(read.require_number(2, "speedup"), InputError,
+                       Message("x.csv: row 3, column 'speedup': expected a number, found ''"));
+  CHECK_THROWS_MATCHES(pace::report::parse_csv("a,b\n1,\"x\n2,y\n", "x.csv"), InputError,
+                       Message("x.csv:2: expected CSV: a quote begins here and never ends"));
+}
+
+TEST_CASE("CSV without any line has no column, and says that") {
+  CHECK_THROWS_MATCHES(pace::report::parse_csv("\n", "x.csv").require_column("time"), pace::InputError,
+                       Catch::Matchers::Message("x.csv: expected a column 'time'; there is none"));
 }

@@ -111,7 +111,8 @@ struct CsvTable {
     if (const auto found = column(name)) return *found;
     std::string there;
     for (const auto& each : header) there += (there.empty() ? "" : ", ") + each;
-    throw InputError({file}, "expected a column '" + std::string(name) + "'; there are " + there);
+    throw InputError({file}, "expected a column '" + std::string(name) +
+                                 (there.empty() ? "'; there is none" : "'; there are " + there));
   }
   /// Returns a field by the indices of its row and column; empty where the row is too short.
   [[nodiscard]] std::string text(std::size_t row, std::size_t column) const {
