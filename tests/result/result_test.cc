@@ -1,3 +1,4 @@
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,8 @@
 #include "pace/base/error.hpp"
 #include "pace/result/options.hpp"
 #include "pace/result/result.hpp"
+#include "pace/run/progress.hpp"
+#include "pace/run/rounds_watch.hpp"
 #include "pace/run/run_context.hpp"
 
 namespace {
@@ -95,6 +98,51 @@ TEST_CASE("a listener is removed by its name, and the others stay") {
   context.remove_listener(last);
   context.publish({});
   CHECK(heard == "abcbcb");
+}
+
+TEST_CASE("listeners hear of results that are completed, and the caller's own stays") {
+  struct Noted final : pace::RunContext::Completion {
+    void complete(pace::Result& result) override { result.notes.emplace_back("completed"); }
+  } noted;
+  pace::RunContext context;
+  context.completion = &noted;
+  std::vector<std::string> heard;
+  context.on_result([&](const pace::Result& result) { heard = result.notes; });
+  pace::Result result;
+  context.publish(result);
+  CHECK(heard == std::vector<std::string>{"completed"});
+  CHECK(result.notes.empty());
+}
+
+TEST_CASE("a watch tells the rounds from other steps, and the display before it shows all of them") {
+  struct Display final : pace::Progress {
+    std::string shown;
+    void part(std::size_t number, std::size_t total) override {
+      shown += std::to_string(number) + '/' + std::to_string(total) + ' ';
+    }
+    void subject(const std::string& name) override { shown += name + ' '; }
+    void step(const pace::Step& step) override { shown += step.what + ' '; }
+  } display;
+  for (pace::Progress* const before : {static_cast<pace::Progress*>(&display), static_cast<pace::Progress*>(nullptr)}) {
+    pace::progress() = before;
+    bool in_rounds = false;
+    {
+      const pace::RoundsWatch watch(in_rounds);
+      pace::progress()->part(1, 2);
+      pace::progress()->subject("softmax");
+      pace::report_step({.what = "warm-up"});
+      CHECK_FALSE(in_rounds);
+      pace::report_step({.what = "rounds"});
+      CHECK(in_rounds);
+      pace::report_step({.what = "energy"});
+      CHECK_FALSE(in_rounds);
+      pace::report_step({.what = "rounds"});
+    }
+    CHECK_FALSE(in_rounds);
+    CHECK(pace::progress() == before);
+  }
+  pace::progress() = nullptr;
+  CHECK(display.shown == "1/2 softmax warm-up rounds energy rounds ");
 }
 
 }  // namespace
