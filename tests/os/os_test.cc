@@ -1,5 +1,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -8,12 +9,18 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/base/error.hpp"
 #include "pace/os/bazel.hpp"
+#include "pace/os/file_descriptor.hpp"
 #include "pace/os/memory.hpp"
+#include "pace/os/new_folders.hpp"
+#include "pace/os/read_lines.hpp"
 #include "pace/os/report_program.hpp"
 #include "pace/os/same_file.hpp"
 #include "tests/support/scratch.hpp"
@@ -21,6 +28,8 @@
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::Message;
+using Catch::Matchers::MessageMatches;
 
 TEST_CASE("a file of pace is found in the runfiles of pace and of another workspace, by one name") {
   const pace::test::Scratch scratch;
@@ -64,6 +73,50 @@ TEST_CASE("a program that a link starts by its path finds the program that makes
   std::filesystem::permissions(program, std::filesystem::perms::owner_all);
   CHECK_THAT(printed("./linked"), ContainsSubstring("linked.runfiles/pace/tools/report/report>"));
   CHECK_THAT(printed("'" + link.string() + "'"), ContainsSubstring('<' + program + '>'));
+}
+
+TEST_CASE("the page of a program that cannot be run is missing for the system's reason") {
+  CHECK(pace::make_page("/nonexistent/report", {"a.json"}, "a.html") ==
+        "cannot run /nonexistent/report: No such file or directory");
+}
+
+TEST_CASE("a folder that cannot be made is refused for the reason of the first one that is missing") {
+  const pace::test::Scratch scratch;
+  (void)scratch.write("file", "");
+  const struct {
+    std::string folder, reason;
+  } rows[] = {
+      {"made/" + std::string(300, 'x') + "/y", "File name too long"},
+      {"file/x", "Not a directory"},
+      {"file", "Not a directory"},
+  };
+  for (const auto& row : rows) {
+    CAPTURE(row.folder);
+    CHECK_THROWS_MATCHES(pace::NewFolders(scratch / row.folder), pace::InputError,
+                         Message((scratch / row.folder) + ": the folder cannot be made: " + row.reason));
+  }
+  CHECK_FALSE(scratch.has("made"));
+  // Where nobody may make any, be it for want of permission or since all of it is read-only.
+  CHECK_THROWS_MATCHES(pace::NewFolders("/sys/pace/a"), pace::InputError,
+                       MessageMatches(ContainsSubstring("Operation not permitted") ||
+                                      ContainsSubstring("Read-only file system") ||
+                                      ContainsSubstring("Permission denied")));
+}
+
+TEST_CASE("lines of a pipe are read like those of a file") {
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pace::FileDescriptor reading(ends[0]);
+  {
+    const pace::FileDescriptor writing(ends[1]);
+    REQUIRE(::write(writing.get(), "one\ntwo\nrest", 12) == 12);
+  }
+  std::string used;
+  const auto use = [&](std::string_view line, std::size_t number) {
+    used += std::to_string(number) + ':' + std::string(line) + ' ';
+  };
+  CHECK(pace::read_lines("/proc/self/fd/" + std::to_string(reading.get()), "lines", 100, use) == "rest");
+  CHECK(used == "1:one 2:two ");
 }
 
 TEST_CASE("this machine has memory left") {

@@ -26,10 +26,14 @@ class NewFolders {
     int reason = 0;
     for (const auto& part : folder) {
       place /= part;
-      if (::mkdir(place.c_str(), 0777) == 0)
+      if (::mkdir(place.c_str(), 0777) == 0) {
         add(place);
-      else if (errno != EEXIST)
-        reason = errno;  // may also be from an existing folder, such as on a read-only file system
+        continue;
+      }
+      reason = errno;
+      // An existing folder may have another reason than EEXIST, such as a file system that is read-only. Those below
+      // one that is missing would fail for want of it.
+      if (::access(place.c_str(), F_OK) != 0) break;
     }
     struct stat info{};
     const bool there = ::stat(folder.c_str(), &info) == 0;

@@ -53,8 +53,6 @@ class Pages {
 
   /// Returns whether there is any page.
   [[nodiscard]] bool any() const { return !asked_.empty() || !of_bazel_.empty(); }
-  /// Returns the path of the page of `--html`; empty if there is none.
-  [[nodiscard]] const std::string& asked() const { return asked_; }
 
   /// Returns the file to write results to for the pages; empty: there is no page. That is `json`, the file of `--json`,
   /// or a temporary one if `json` is empty or cannot be read again. It is removed once the pages are made.
