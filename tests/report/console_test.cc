@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pace/report/console.hpp"
+#include "pace/report/judged.hpp"
 #include "tests/report/sample_results.hpp"
 
 using Catch::Matchers::ContainsSubstring;
@@ -467,6 +468,31 @@ TEST_CASE("totals: the mean of ratios is geometric and leaves out what has none"
              ContainsSubstring("3 cases, 6 implementations: 5 measured, 1 threw\n") &&
                  ContainsSubstring("  fused over eager: 0.500x (geometric mean over 2 of 3 cases, of each the median "
                                    "speed-up of its cycles)\n"));
+}
+
+TEST_CASE("totals: each timing mode has a mean of its own, and the host's time counts for its judgements alone") {
+  auto one = sample::comparison("a");
+  one.implementations[1].modes = {{.name = "cold", .speedup = sample::candidate("", 1, 8).speedup},
+                                  {.name = "hot", .missing = "no memory"}};
+  auto other = sample::comparison("b");
+  other.implementations[1].modes = {{.name = "cold", .speedup = sample::candidate("", 1, 2).speedup}};
+  auto host = sample::comparison("b/host");
+  host.phase = pace::host_phase;
+  host.implementations[1].speedup->median = 100;
+  host.implementations[1].judgements = {{"x", pace::Verdict::failed, false, "m"}};
+  CHECK_THAT(table_of({one, other, host}, false, true),
+             ContainsSubstring("2 cases, 4 implementations: 4 measured\n") &&
+                 ContainsSubstring("  fused over eager: 2.00x (geometric mean over 2 cases, of each the median "
+                                   "speed-up of its cycles: cold 4.00x)\n") &&
+                 ContainsSubstring("  1 of 1 expectation not met:\n    b/host, fused: x: failed\n"));
+}
+
+TEST_CASE("warnings: rounds that a deadline ended, and implementations that it did not reach") {
+  auto late = sample::comparison("late");
+  late.stop_reason = pace::StopReason::deadline;
+  late.implementations.push_back(sample::without_figures("c", pace::Outcome::unreached, "no time was left"));
+  CHECK(pace::report::warnings_of(late) ==
+        std::vector<std::string>{"late: the rounds ended early, for want of time", "late: not measured: no time was left"});
 }
 
 TEST_CASE("a candidate that could not be compared has no part in the mean, like a wrong one") {

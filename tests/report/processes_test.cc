@@ -85,6 +85,11 @@ TEST_CASE("verdicts, and what they say") {
   CHECK(open.acceptable);
   CHECK_THAT(open.message,
              ContainsSubstring("which holds 1.02x") && ContainsSubstring("\ntry: about 19 processes on each side"));
+  const auto at_the_limit = judged(SpeedupAtLeast(1.2), {{0}, {std::log(1.2)}});
+  CHECK(at_the_limit.verdict == Verdict::undecided);
+  CHECK_THAT(at_the_limit.message,
+             ContainsSubstring("\nwhy: it is too near the limit for 1000 processes on each side to settle at this "
+                               "scatter\ntry: allow more"));
   CHECK_FALSE(judged(SpeedupAtLeast(1.2), {{0}, {0.19}}).acceptable);
   CHECK(judged(SpeedupAtLeast(1.2), {{0}, {0.3}}).verdict == Verdict::passed);
   CHECK(judged(SpeedupAtLeast(1.2), {{0}, {0.1}}).verdict == Verdict::failed);

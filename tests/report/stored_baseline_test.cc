@@ -331,6 +331,22 @@ TEST_CASE("what the baseline lacks, and what has no figures now, is not compared
   CHECK(only(judgements, "late").verdict == Verdict::undecided);
 }
 
+TEST_CASE("a name that the baseline has twice is refused, since either could be meant") {
+  Json json = files::process(1000, 500);
+  json["results"].push_back(json["results"][0]);
+  const auto judgements = judged({json}, run(1000, 500));
+  CHECK(only(judgements, "fused").verdict == Verdict::invalid);
+  CHECK_THAT(only(judgements, "fused").message,
+             ContainsSubstring("it has 'case' twice; give each case a name of its own"));
+}
+
+TEST_CASE("a claim about stored results is stated as a speed") {
+  CHECK(pace::report::describe({.expectation = pace::SpeedupAtLeast(1.2)}, "the stored baseline") ==
+        "speed of at least 1.20x the stored baseline's");
+  CHECK(pace::report::describe({.expectation = pace::SpeedupAtLeast(1.2)}, "the earlier results") ==
+        "speed of at least 1.20x the earlier results'");
+}
+
 TEST_CASE("each gate that closes says why") {
   StoredBaseline baseline({Written(files::process(1000, 500)).read()}, {}, files::environment(), today);
   auto result = run(1000, 500);
