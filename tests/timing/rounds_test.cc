@@ -2,6 +2,9 @@
 
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
 #include <vector>
 
 #include <catch2/catch_test_macros.hpp>
@@ -51,6 +54,26 @@ TEST_CASE("a sample is the time per iteration, filed under what took it") {
   CHECK(log.size() == 16);
   CHECK(a.prepared == 8);
   CHECK(b.prepared == 8);
+}
+
+TEST_CASE("what a sample throws leaves it, whatever the subject makes of that") {
+  struct Throws final : Subject {
+    explicit Throws(bool tells) : tells_(tells) {}
+    void run(std::size_t, std::int64_t) override { throw std::runtime_error("out of luck"); }
+    void failed() override {
+      ++failures;
+      if (tells_) throw std::logic_error("told");
+    }
+    int failures = 0;
+
+   private:
+    bool tells_;
+  };
+  FakeClock clock;
+  Throws silent(false), telling(true);
+  CHECK_THROWS_AS(pace::timing::take_sample(clock, silent, 0, 1), std::runtime_error);
+  CHECK_THROWS_AS(pace::timing::take_sample(clock, telling, 0, 1), std::logic_error);
+  CHECK(silent.failures + telling.failures == 2);
 }
 
 TEST_CASE("a clock hears of each cycle before its samples") {

@@ -6,6 +6,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "pace/timing/hardware_counter.hpp"
+#include "pace/timing/phases.hpp"
+#include "pace/timing/subject.hpp"
 #include "pace/timing/wall.hpp"
 
 namespace {
@@ -54,6 +56,26 @@ TEST_CASE("the wall clock reads the CPU's counter with each sample") {
     CHECK(both.ticks > 0);
     CHECK(both.tick_error < both.ticks);
   }
+}
+
+TEST_CASE("the wall clock's sample of phases is their sum, with a stretch for each") {
+  struct TwoPhases final : pace::timing::Subject {
+    pace::timing::Phases parts{{"forward", "backward"}};
+    void run(std::size_t, std::int64_t iterations) override {
+      for (; iterations > 0; --iterations)
+        for (const std::size_t part : {0, 1}) {
+          parts.begin(part);
+          parts.end(part);
+        }
+    }
+    [[nodiscard]] pace::timing::Phases* phases() override { return &parts; }
+  } subject;
+  pace::timing::WallClock clock;
+  const Nanoseconds took = clock.sample(subject, 0, 3);
+  const auto& times = subject.parts.times();
+  REQUIRE(times.size() == 2);
+  CHECK(took == times[0] + times[1]);
+  if (pace::timing::has_steady_ticks()) CHECK(clock.last_sample().stretches == 6);
 }
 
 }  // namespace
