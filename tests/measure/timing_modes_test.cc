@@ -23,6 +23,7 @@
 #include <catch2/matchers/catch_matchers_quantifiers.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "pace/base/function_ref.hpp"
 #include "pace/gpu/multi_mode_clock.hpp"
 #include "tests/gpu/fake_device.hpp"
 #include "tests/support/comparisons.hpp"
@@ -547,10 +548,12 @@ struct WithCounter {
       }
     };
     [[nodiscard]] std::unique_ptr<pace::timing::EnergyRecording> record_energy() override {
+      of.recorded_by = name();
       if (!of.has_counter) return nullptr;
       return std::make_unique<Recording>(of);
     }
     [[nodiscard]] std::string device_name() const override { return "NVIDIA Fake"; }
+    [[nodiscard]] pace::timing::GpuSharing look_for_others(Nanoseconds) const override { return of.sharing; }
     Nanoseconds sample(pace::timing::Subject& subject, std::size_t operands, std::int64_t iterations) override {
       const Nanoseconds took = FakeClock::sample(subject, operands, iterations);
       // The fake's host looks for the end ten times a second, and the device has no idle power.
@@ -560,6 +563,8 @@ struct WithCounter {
   } clock{*this};
 
   bool has_counter = true;
+  pace::timing::GpuSharing sharing = {};
+  std::string recorded_by = {};  ///< the clock at the last recording; empty: there was none
   double watts = 0, joules = 0;
   Nanoseconds last{}, period = std::chrono::milliseconds(91);
   std::vector<pace::timing::EnergyMove> moves;
@@ -578,9 +583,9 @@ struct WithCounter {
       device.work(Nanoseconds(1e6 * milliseconds));
     };
   }
-  pace::Result compare(double ratio) {
+  pace::Result compare(double ratio, ClockChoice mode = ClockChoice::hot) {
     auto options = rounds_for_verdicts();
-    options.clock = ClockChoice::hot;
+    options.clock = mode;
     options.mode_share = 0;
     options.max_rounds = 4;
     return pace::Comparison<>("a")
@@ -619,6 +624,94 @@ TEST_CASE("a counter that hardly moves leaves the gate on energy undecided, and 
   const auto none = gpu.compare(2);
   CHECK(verdict(none) == pace::Verdict::invalid);
   CHECK_THAT(none["b"].judgements[0].message, ContainsSubstring("NVIDIA Fake has no counter of energy"));
+}
+
+TEST_CASE("an energy that other processes may have taken is missing, with what is known of them") {
+  WithCounter gpu;
+  const auto missing = [&](const std::optional<double>& others) {
+    gpu.sharing = {.processes = 1, .others = others};
+    const auto result = gpu.compare(2);
+    CHECK(verdict(result) == (result["b"].energy->missing.empty() ? pace::Verdict::passed : pace::Verdict::invalid));
+    return result["b"].energy->missing;
+  };
+  const std::string says = "the counter is the whole board's, and other processes ";
+  CHECK(missing(0.5) == says + "used 50 % of the GPU meanwhile");
+  CHECK(missing({}) == says + "may have used the GPU meanwhile");
+  CHECK(missing(0.01).empty());
+}
+
+TEST_CASE("energy is measured by graphs where the gate's clock is cold, since a flush of the cache takes some, too") {
+  WithCounter gpu;
+  const auto result = gpu.compare(1.7, ClockChoice::cold);
+  CHECK(result.clock == "cold");
+  CHECK(gpu.recorded_by == "graph");
+  CHECK(verdict(result) == pace::Verdict::passed);
+}
+
+TEST_CASE("what throws while its energy is measured is at fault, and the others have theirs") {
+  WithCounter gpu;
+  auto options = rounds_for_verdicts();
+  options.clock = ClockChoice::hot;
+  options.mode_share = 0;
+  options.max_rounds = 4;
+  const auto result = pace::Comparison<>("a")
+                          .options(options)
+                          .check(pace::test::not_compared())
+                          .baseline("a", gpu.taking(5, 300))
+                          .candidate("b", gpu.taking(4, 600))
+                          .candidate("bad",
+                                     [&] {
+                                       gpu.device.work(Nanoseconds(4e6));
+                                       if (!gpu.recorded_by.empty()) throw std::runtime_error("out of luck");
+                                     })
+                          .expect("b", pace::EnergyAtMost(1.7))
+                          .run(gpu.clock);
+  CHECK(result["bad"].outcome == Outcome::threw);
+  CHECK(result["bad"].message == "after the rounds, when its energy was measured: out of luck");
+  CHECK(result["bad"].time);
+  CHECK_FALSE(result["bad"].energy);
+  REQUIRE(result["a"].energy);
+  CHECK_THAT(result["a"].energy->millijoules, WithinRel(1500.0, 0.01));
+  CHECK(verdict(result) == pace::Verdict::passed);
+}
+
+/// A clock that counts the kernels of a call.
+struct Counting final : FakeClock {
+  explicit Counting(FakeDevice& device) : FakeClock(device) {}
+  bool counts = false;
+  [[nodiscard]] std::optional<pace::DeviceCounts> device_counts_of(pace::FunctionRef<void()> call) override {
+    counts = true;
+    call();
+    return pace::DeviceCounts{.kernels = 3, .launches = 2};
+  }
+};
+
+TEST_CASE("a call of each is counted after the rounds, and what throws then is at fault") {
+  FakeDevice device;
+  Counting clock(device);
+  auto options = few_rounds_by(ClockChoice::hot);
+  options.device_counts = true;
+  const auto work = [&](bool throws) {
+    return [&, throws] {
+      device.work(Nanoseconds(3000));
+      if (throws && clock.counts) throw std::runtime_error("out of luck");
+    };
+  };
+  const auto result = pace::Comparison<>("a")
+                          .options(options)
+                          .check(pace::test::not_compared())
+                          .baseline("a", work(false))
+                          .candidate("bad", work(true))
+                          .candidate("c", work(false))
+                          .run(clock);
+  CHECK(result["bad"].outcome == Outcome::threw);
+  CHECK(result["bad"].message == "after the rounds, when a call was counted: out of luck");
+  CHECK_FALSE(result["bad"].device_counts);
+  for (const char* const name : {"a", "c"}) {
+    CHECK(result[name].outcome == Outcome::measured);
+    REQUIRE(result[name].device_counts);
+    CHECK(*result[name].device_counts == pace::DeviceCounts{.kernels = 3, .launches = 2});
+  }
 }
 
 TEST_CASE("on a GPU, too, a candidate that makes the thread wait is charged with that, and no other side is") {
