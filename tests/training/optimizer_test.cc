@@ -18,6 +18,8 @@
 #include <ATen/ops/matmul.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
+#include <c10/core/DispatchKey.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/optim/adam.h>
 #include <torch/optim/sgd.h>
 
@@ -29,6 +31,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 namespace {
@@ -92,6 +95,16 @@ TEST_CASE("all codes of an algorithm compute what its formula says") {
   }
   adam.push_back(5);
   close(after_steps({.algorithm = Algorithm::adam, .code = code, .rate = 0.1, .weight_decay = 0.25}), adam);
+}
+
+TEST_CASE("adam computes the same where its operators are traced one by one") {
+  const OptimizerOptions options{
+      .algorithm = Algorithm::adam, .code = Code::foreach, .rate = 0.1, .weight_decay = 0.5, .capturable = true};
+  const auto plain = after_steps(options);
+  const c10::impl::IncludeDispatchKeyGuard traced(c10::DispatchKey::Tracer);
+  const auto values = after_steps(options);
+  REQUIRE(values.size() == plain.size());
+  for (std::size_t i = 0; i < values.size(); ++i) CHECK_THAT(values[i], Catch::Matchers::WithinRel(plain[i], 1e-6));
 }
 
 TEST_CASE("a restored optimiser starts anew, in the memory that it has") {
@@ -351,5 +364,15 @@ TEST_CASE("a step whose gradients are taken away is not captured") {
   REQUIRE_THROWS_MATCHES(pace::graphed_step(at::Device(at::kCPU), step), pace::Unsupported,
                          MessageMatches(ContainsSubstring("expected a step whose set_to_none is false")));
 }
+
+#ifndef PACE_CUDA
+TEST_CASE("a program without CUDA says how to build one that captures steps") {
+  FakeClock clock;
+  const auto step = pace::with_optimizer(product(clock), {});
+  REQUIRE_THROWS_MATCHES(
+      pace::graphed_step(at::Device(at::kCPU), step), pace::Unsupported,
+      MessageMatches(ContainsSubstring("was built without CUDA: build it with --config=cuda")));
+}
+#endif
 
 }  // namespace
