@@ -443,6 +443,24 @@ TEST_CASE("gradients are the baseline's but for rounding, or they are missing, w
                     "% of its elements differ by more than a tenth"}});
 }
 
+TEST_CASE("a gradient that a hook gives another shape ends the backward pass") {
+  Subjects subjects({at::randn({16, 16}).requires_grad_()});
+  const auto twice = [](Tensors& t) { return c10::IValue(t[0].mul(2)); };
+  const auto baseline = subjects.implementation(twice);
+  const auto given = pace::detail::expected_of(*baseline, subjects.sets, 1);
+  const CheckOptions options;
+  pace::detail::Gradients gradients({*baseline, subjects.sets, subjects.given, given, options}, 1, 1);
+  std::vector<std::string> notes;
+  gradients.learn(notes);
+  const Candidate summed{"summed",
+                         [=](Tensors& t) {
+                           t[0].register_hook([](const at::Tensor& gradient) { return gradient.sum(0); });
+                           return twice(t);
+                         },
+                         "its backward pass throws, and the baseline's does not: hook '0' has changed the size of value"};
+  check_fault(gradients.find_fault(*subjects.implementation(summed.function)), summed);
+}
+
 TEST_CASE("a note says why the baseline's backward pass throws, unless an operator has no derivative") {
   const auto notes_of = [](const Subjects::Function& function) {
     Subjects subjects({at::randn({16, 16}).requires_grad_()});
