@@ -31,6 +31,7 @@
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 using pace::Audit;
 using pace::Outcome;
 using pace::test::costing;
@@ -153,6 +154,33 @@ TEST_CASE("without an audit, the one of two candidates that changes an operand i
   CHECK(result["writes"].outcome == Outcome::wrong);
   CHECK_THAT(result["writes"].message, ContainsSubstring("operand tensor 0"));
   CHECK(result["reads"].outcome == Outcome::measured);
+}
+
+TEST_CASE("without an audit, all candidates are dropped where none changes an operand a second time") {
+  FakeClock clock;
+  int calls = 0;
+  const auto softmax = [](const at::Tensor& t) { return at::softmax(t, -1); };
+  const auto writes_once = [&](const at::Tensor& t) {
+    const at::Tensor answer = softmax(t);
+    if (++calls == 41) t.select(0, 0).fill_(7);
+    return answer;
+  };
+  const auto compare = [&] {
+    calls = 0;
+    auto comparison = pace::compare("case", at::randn({4, 64})).options(options_with(Audit::off));
+    comparison.baseline("old", costing(clock, 300, softmax)).candidate("writes", costing(clock, 100, writes_once));
+    return comparison;
+  };
+  const std::string says = "correct at first, but not in a timed call: ";
+  const auto alone = compare().run(clock);
+  CHECK(alone["writes"].outcome == Outcome::wrong);
+  CHECK_THAT(alone["writes"].message, StartsWith(says));
+  const auto result = compare().candidate("reads", costing(clock, 100, softmax)).run(clock);
+  CHECK(result["old"].outcome == Outcome::measured);
+  for (const char* const name : {"writes", "reads"}) {
+    CHECK(result[name].outcome == Outcome::wrong);
+    CHECK_THAT(result[name].message, StartsWith("it or another candidate: " + says));
+  }
 }
 
 TEST_CASE("an exponential that overflows for large values is found from standard on") {

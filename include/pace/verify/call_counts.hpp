@@ -31,9 +31,8 @@ inline void enter_counts(const CallCounts& given, const CallCounts& other, Funct
     }
     if (repeated.peak_bytes != given.peak_bytes) {
       // Threads that allocate side by side need not do so at the same moments.
-      const auto text = [](const CallCounts& one) { return std::to_string(one.peak_bytes.value_or(0)); };
-      why =
-          "the peaks of its calls differ on the same operands (" + text(given) + " bytes, then " + text(repeated) + ')';
+      const auto text = [](const CallCounts& one) { return std::to_string(one.peak_bytes.value_or(0)) + " bytes"; };
+      why = "the peaks of its calls differ on the same operands (" + text(given) + ", then " + text(repeated) + ')';
       agreed.peak_bytes.reset();
     }
   }
