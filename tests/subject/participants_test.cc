@@ -3,14 +3,22 @@
 
 #include <exception>
 #include <new>
+#include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
+#include <ATen/core/Tensor.h>
+#include <ATen/core/ivalue.h>
+#include <ATen/ops/equal.h>
+#include <ATen/ops/full.h>
+#include <ATen/ops/ones.h>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "pace/base/error.hpp"
 #include "pace/subject/implementation.hpp"
+#include "pace/subject/operands.hpp"
 #include "tests/support/fake_clock.hpp"
 
 namespace {
@@ -113,6 +121,23 @@ TEST_CASE("participants: of exceptions, those that concern an implementation, th
   CHECK(participants.remaining() == Indices{1, 2});
 }
 
+TEST_CASE("participants: beside the rounds, too, an exception that no implementation threw is no one's fault") {
+  auto participants = all_admitted();
+  pace::test::FakeClock clock;
+  const auto enter = [&](const auto& exception) {
+    try {
+      throw exception;
+    } catch (...) {
+      return pace::detail::enter_exception_beside_rounds(clock, "after the rounds: ", participants);
+    }
+  };
+  CHECK_THROWS_AS(enter(pace::Error("the clock is broken")), pace::Error);
+  CHECK(entered(participants).implementations[0].outcome == Outcome::measured);
+  CHECK(enter(pace::detail::ImplementationThrew(0, {.message = "out of luck"})) == 0);
+  CHECK(entered(participants).implementations[0].outcome == Outcome::threw);
+  CHECK(entered(participants).implementations[0].message == "after the rounds: out of luck");
+}
+
 TEST_CASE("messages of exceptions are parts of sentences, and name a type that says nothing of itself") {
   const auto message_of = [](auto thrown) {
     try {
@@ -123,6 +148,35 @@ TEST_CASE("messages of exceptions are parts of sentences, and name a type that s
   };
   CHECK(message_of(pace::Error("it is too large. Choose another one.\n")) == "it is too large. Choose another one");
   CHECK(message_of(42) == "an exception that is no std::exception, of type int");
+  try {
+    throw 42;
+  } catch (...) {
+    const Failure failure = pace::detail::current_failure();
+    CHECK(failure.message == message_of(42));
+    CHECK_FALSE(failure.out_of_memory);
+  }
+}
+
+TEST_CASE("what copies an operand's type may be called for tensors and values in a type of one's own") {
+  const at::Tensor tensor = at::ones({3});
+  const std::vector<at::Tensor> given{tensor, at::Tensor()};
+  const auto copies = pace::OperandTraits<std::vector<at::Tensor>>::clone(given);
+  REQUIRE(copies.size() == 2);
+  CHECK(at::equal(copies[0], tensor));
+  CHECK(copies[0].data_ptr() != tensor.data_ptr());
+  CHECK_FALSE(copies[1].defined());
+  const auto value = pace::OperandTraits<std::optional<c10::IValue>>::clone(c10::IValue(given));
+  REQUIRE(value);
+  CHECK(at::equal(value->toTensorVector().at(0), tensor));
+  CHECK(value->toTensorVector().at(0).data_ptr() != tensor.data_ptr());
+}
+
+TEST_CASE("a list of tensors that an operand holds is copied with what it shares") {
+  const at::Tensor whole = at::ones({4}), part = whole.narrow(0, 0, 2);
+  const auto copies = pace::detail::clone_operands(std::tuple(whole, c10::IValue(std::vector<at::Tensor>{part})));
+  std::get<0>(copies).fill_(7);
+  CHECK(at::equal(std::get<1>(copies).toTensorVector().at(0), at::full({2}, 7.0)));
+  CHECK(at::equal(part, at::ones({2})));
 }
 
 TEST_CASE("an exception of an implementation is a std::exception with its message") {

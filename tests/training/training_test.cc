@@ -1,6 +1,8 @@
 #include "pace/training/training.hpp"
 
+#include <functional>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -151,6 +153,71 @@ TEST_CASE("a call leaves the output of the last timed step to be taken") {
   CHECK(output.equal(expected));
   CHECK(kept_gradient.equal(gradient));
   CHECK(step->take_output().isNone());
+}
+
+/// A step on an operand set of its own. Its clock stands still.
+struct StepAlone {
+  FakeClock clock;
+  pace::detail::OperandSets operands;
+  std::unique_ptr<pace::detail::Implementation> implementation;
+
+  explicit StepAlone(const std::function<void(Step&)>& change) {
+    operands.given = {at::randn({3, 4})};
+    operands.sets.push_back(
+        std::make_unique<pace::detail::TypedOperands<at::Tensor>>(std::tuple(operands.given[0].clone())));
+    operands.tensors.push_back(operands.sets[0]->tensors());
+    Step step = product(clock, 1, 1, w);
+    change(step);
+    implementation = pace::detail::ImplementationOf<Step, at::Tensor>::make(step, operands);
+  }
+  at::Tensor w = weight();
+};
+
+TEST_CASE("what a captured step wrote comes back for each replay, and gradients are poisoned until it writes them") {
+  for (const bool set_to_none : {false, true}) {
+    CAPTURE(set_to_none);
+    at::Tensor output;
+    StepAlone step([&](Step& made) {
+      made.set_to_none = set_to_none;
+      // Held here as well, since only a capture's pool keeps memory that nobody holds.
+      made.forward = [&output, forward = made.forward](at::Tensor& x) -> c10::IValue {
+        return output = forward(x).toTensor();
+      };
+    });
+    step.implementation->prepare(0);
+    step.implementation->run(0, 1);
+    const auto kept = step.implementation->keep_output();
+    CHECK(step.implementation->take_output().isNone());
+    const at::Tensor gradient = step.w.grad(), values = gradient.clone();
+    if (set_to_none) step.w.mutable_grad() = at::Tensor();
+    for (const bool replays : {true, false}) {
+      step.implementation->put_back_output(kept);
+      CHECK(step.w.grad().is_same(gradient));
+      CHECK(gradient.isnan().all().item<bool>());
+      if (replays) gradient.copy_(values);
+      step.implementation->finish();
+      const auto answer = step.implementation->take_output();
+      CHECK(answer.toTupleRef().elements()[0].toTensor().equal(output));
+      CHECK(answer.toTupleRef().elements()[1].toTensorVector().at(0).equal(values) == replays);
+    }
+  }
+}
+
+TEST_CASE("an exception of a timed step is the implementation's") {
+  StepAlone step([](Step& made) {
+    made.forward = [](at::Tensor&) -> c10::IValue { throw std::runtime_error("out of luck"); };
+  });
+  step.implementation->prepare(0);
+  CHECK_THROWS_MATCHES(step.implementation->run(0, 1), pace::detail::ImplementationThrew,
+                       Catch::Matchers::Message("out of luck"));
+}
+
+TEST_CASE("a compiled backward starts from one for a loss, and from drawn gradients for other outputs") {
+  const pace::OutputGradient drawn;
+  const auto gradient = pace::gradient_of(drawn);
+  const at::Tensor output = at::ones({2, 3});
+  CHECK(gradient(output).is_same(drawn.of(output)));
+  CHECK(gradient(output.sum()).equal(at::ones({})));
 }
 
 TEST_CASE("a kept graph can be gone through again, and gradients add up") {
