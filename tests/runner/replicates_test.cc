@@ -223,7 +223,7 @@ TEST_CASE("a row that no process reached is not forgotten, nor an undecided one 
                          const std::vector<pace::gate::ReplicatedGate>& gates = {}) {
     pace::RunAccount account;
     std::ostringstream said;
-    CHECK(rest.tell(account, gates));
+    CHECK(rest.tell(account, gates).empty());
     return account.exit_code(0, false, true, said);
   };
   const auto left = leave(late);
@@ -240,6 +240,19 @@ TEST_CASE("a row that no process reached is not forgotten, nor an undecided one 
   CHECK(ending(rest) == pace::exit_undecided);
   CHECK(ending(rest, {{found.findings[0], {0.1}, {.verdict = pace::Verdict::passed, .acceptable = true}, 0}}) == 0);
   std::remove(path.c_str());
+}
+
+TEST_CASE("a claim that no process measured is told by its case, its implementation and what was claimed") {
+  pace::runner::detail::Left left;
+  left.open = {{"case", "mine", "speed-up of at least 1.20x", false}, {"case", "other", "time of at most 1.02x", true}};
+  pace::runner::detail::Rest rest;
+  rest.add(left);
+  pace::RunAccount account;
+  const auto unmeasured = rest.tell(account, {});
+  REQUIRE(unmeasured.size() == 1);
+  CHECK(unmeasured[0].comparison == "case");
+  CHECK(unmeasured[0].implementation == "mine");
+  CHECK(unmeasured[0].expectation == "speed-up of at least 1.20x");
 }
 
 TEST_CASE("a process that other work disturbed has found nothing, but knows of the gate") {

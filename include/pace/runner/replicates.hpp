@@ -64,8 +64,10 @@ class Rest {
   }
 
   /// Adds all implementations, the `gates`, and the gates without figures to `account`. An implementation that no
-  /// process measured is unreached. Returns whether all gates without figures are open.
-  [[nodiscard]] bool tell(RunAccount& account, const std::vector<gate::ReplicatedGate>& gates) const {
+  /// process measured is unreached. Returns the gates without figures that are not left open: claims that no process
+  /// measured.
+  [[nodiscard]] std::vector<OpenQuestion> tell(RunAccount& account,
+                                               const std::vector<gate::ReplicatedGate>& gates) const {
     for (const auto& [name, measured] : rows_) account.add_outcome(measured ? Outcome::measured : Outcome::unreached);
     const auto add = [&](const std::string& comparison, const std::string& implementation, const Judgement& judgement) {
       ImplementationResult row;
@@ -74,7 +76,7 @@ class Rest {
       account.add(row, judgement);
     };
     for (const auto& gate : gates) add(gate.first.comparison, gate.first.implementation, gate.judgement);
-    bool acceptable = true;
+    std::vector<OpenQuestion> unmeasured;
     for (const auto& [key, each] : open_) {
       const bool has_figures =
           std::any_of(gates.begin(), gates.end(), [&each = each](const gate::ReplicatedGate& gate) {
@@ -82,14 +84,14 @@ class Rest {
                    gate.first.expectation == each.expectation;
           });
       if (has_figures) continue;
-      acceptable = acceptable && each.acceptable;
+      if (!each.acceptable) unmeasured.push_back(each);
       add(each.comparison, each.implementation,
           {.expectation = each.expectation,
            .verdict = Verdict::undecided,
            .acceptable = each.acceptable,
            .unresolved = each.acceptable});
     }
-    return acceptable;
+    return unmeasured;
   }
 
  private:
