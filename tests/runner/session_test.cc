@@ -93,6 +93,12 @@ TEST_CASE("a program of ready-made cases names a case that failed, and no place 
   CHECK_THAT(run("--durations yes", "SAMPLE_READY_MADE=1").out, ContainsSubstring(" s: "));
   const auto thrown = run("'has an evil name'", "SAMPLE_READY_MADE=1").out;
   CHECK_THAT(thrown, ContainsSubstring("\nFAILED:\n  thrown\\x1b[2J\n") && !ContainsSubstring("Unknown expression"));
+  CHECK_THAT(run("skips", "SAMPLE_READY_MADE=1").out, ContainsSubstring("\nSKIPPED:\n  there is no GPU\n"));
+  const auto crashed = run("'crashes outside'", "SAMPLE_READY_MADE=1").out;
+  const std::string signal = "\nFAILED:\n  SIGSEGV - Segmentation violation signal\n";
+  INFO(crashed);
+  CHECK_THAT(crashed, ContainsSubstring(signal));
+  CHECK(crashed.find(signal) == crashed.rfind(signal));
   // A reporter that is asked for is the one that reports.
   CHECK(names_place(run("'too slow' --reporter console", "SAMPLE_READY_MADE=1").out));
 }
@@ -194,7 +200,9 @@ TEST_CASE("--dry-run lists the comparisons in their order with what they would t
   CHECK(run("--dry-run 'no test of that name'").code == run("'no test of that name'").code);
   CHECK_THAT(run("--dry-run measures --processes 3").out,
              ContainsSubstring("in at most 3 processes, one after another\n"));
-  CHECK(run("--dry-run skips").code == 0);
+  const auto skips = run("--dry-run skips");
+  CHECK(skips.code == 0);
+  CHECK_THAT(skips.out, ContainsSubstring("\nNote: the test case 'skips' is skipped: there is no GPU\n"));
 }
 
 TEST_CASE("a dry run judges no figures, says where its list ends, and fails for what does not depend on figures") {
@@ -287,6 +295,16 @@ TEST_CASE("a current directory that was removed is an error that says so") {
   CHECK(program.code == 1);
   CHECK_THAT(program.err,
              ContainsSubstring("pace: the current directory was removed while a shell or a program stood in it"));
+}
+
+TEST_CASE("a claim that no process measured fails the run, and the message names it") {
+  const auto program = run("'closed by several processes' --processes 2 --time-limit 0.001 --allow-unmeasured on");
+  INFO(program.out);
+  CHECK(program.code == 42);
+  CHECK_THAT(program.err,
+             ContainsSubstring(
+                 "pace: 'equal': 'fused': speed-up of at least 3.00x is not proven: no process measured it\n") &&
+                 ContainsSubstring("--case equal"));
 }
 
 TEST_CASE("what a tag allows to fail does not fail a dry run either") {

@@ -52,10 +52,12 @@ class DryRunReporter final : public Catch::StreamingReporterBase {
   /// Enters an assertion that did not hold, an exception, or a skipped test case.
   void assertionEnded(const Catch::AssertionStats& stats) override {
     const auto& assertion = stats.assertionResult;
-    if (assertion.isOk()) return;
+    // Catch2 finds a skip fine.
+    const bool is_skip = assertion.getResultType() == Catch::ResultWas::ExplicitSkip;
+    if (assertion.isOk() && !is_skip) return;
     const std::string test = "the test case '" + report::printable(currentTestCaseInfo->name) + '\'';
     const bool has_listed = listed() > listed_before_;
-    if (assertion.getResultType() == Catch::ResultWas::ExplicitSkip) {
+    if (is_skip) {
       found.notes.push_back(test + " is skipped: " + report::printable(std::string(assertion.getMessage())));
     } else if (const std::string reason = std::exchange(passed_over, "");
                !reason.empty() && !goes_on_after(assertion)) {

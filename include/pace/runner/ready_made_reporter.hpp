@@ -34,12 +34,8 @@ class ReadyMadeReporter final : public Catch::StreamingReporterBase {
   void noMatchingTestCases(Catch::StringRef filter) override {
     m_stream << "No test cases matched '" << filter << "'\n";
   }
-  /// Prints the signal that ends the program.
-  void fatalErrorEncountered(Catch::StringRef error) override {
-    print("FAILED", Catch::Colour::ResultError, static_cast<std::string>(error));
-  }
-
-  /// Prints an assertion unless it passed; with Catch2's --success those that passed, too.
+  /// Prints an assertion unless it passed; with Catch2's --success those that passed, too. A signal that ends the
+  /// program is such an assertion.
   void assertionEnded(const Catch::AssertionStats& stats) override {
     const auto& assertion = stats.assertionResult;
     const auto type = assertion.getResultType();
