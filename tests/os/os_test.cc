@@ -97,10 +97,10 @@ TEST_CASE("a folder that cannot be made is refused for the reason of the first o
   }
   CHECK_FALSE(scratch.has("made"));
   // Where nobody may make any, be it for want of permission or since all of it is read-only.
-  CHECK_THROWS_MATCHES(pace::NewFolders("/sys/pace/a"), pace::InputError,
-                       MessageMatches(ContainsSubstring("Operation not permitted") ||
-                                      ContainsSubstring("Read-only file system") ||
-                                      ContainsSubstring("Permission denied")));
+  CHECK_THROWS_MATCHES(
+      pace::NewFolders("/sys/pace/a"), pace::InputError,
+      MessageMatches(ContainsSubstring("Operation not permitted") || ContainsSubstring("Read-only file system") ||
+                     ContainsSubstring("Permission denied")));
 }
 
 TEST_CASE("lines of a pipe are read like those of a file") {

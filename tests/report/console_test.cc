@@ -491,8 +491,8 @@ TEST_CASE("warnings: rounds that a deadline ended, and implementations that it d
   auto late = sample::comparison("late");
   late.stop_reason = pace::StopReason::deadline;
   late.implementations.push_back(sample::without_figures("c", pace::Outcome::unreached, "no time was left"));
-  CHECK(pace::report::warnings_of(late) ==
-        std::vector<std::string>{"late: the rounds ended early, for want of time", "late: not measured: no time was left"});
+  CHECK(pace::report::warnings_of(late) == std::vector<std::string>{"late: the rounds ended early, for want of time",
+                                                                    "late: not measured: no time was left"});
 }
 
 TEST_CASE("a candidate that could not be compared has no part in the mean, like a wrong one") {

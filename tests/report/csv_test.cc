@@ -247,8 +247,8 @@ TEST_CASE("bytes that are no UTF-8 are replaced as in JSON, so that names are eq
 }
 
 TEST_CASE("CSV that was written is read again: quotes, separators and line ends in fields, and one empty field") {
-  const pace::report::CsvTable table{
-      .header = {"name", "a \"b\", c"}, .rows = {{"two\nlines", ""}, {"", "2.5"}, {""}, {"\"", ","}}};
+  const pace::report::CsvTable table{.header = {"name", "a \"b\", c"},
+                                     .rows = {{"two\nlines", ""}, {"", "2.5"}, {""}, {"\"", ","}}};
   const std::string text = pace::report::to_csv(table);
   CHECK(text == "name,\"a \"\"b\"\", c\"\n\"two\nlines\",\n,2.5\n\"\"\n\"\"\"\",\",\"\n");
   const auto read = pace::report::parse_csv(text, "x.csv");

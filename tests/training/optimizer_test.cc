@@ -369,9 +369,8 @@ TEST_CASE("a step whose gradients are taken away is not captured") {
 TEST_CASE("a program without CUDA says how to build one that captures steps") {
   FakeClock clock;
   const auto step = pace::with_optimizer(product(clock), {});
-  REQUIRE_THROWS_MATCHES(
-      pace::graphed_step(at::Device(at::kCPU), step), pace::Unsupported,
-      MessageMatches(ContainsSubstring("was built without CUDA: build it with --config=cuda")));
+  REQUIRE_THROWS_MATCHES(pace::graphed_step(at::Device(at::kCPU), step), pace::Unsupported,
+                         MessageMatches(ContainsSubstring("was built without CUDA: build it with --config=cuda")));
 }
 #endif
 

@@ -204,9 +204,8 @@ TEST_CASE("what a captured step wrote comes back for each replay, and gradients 
 }
 
 TEST_CASE("an exception of a timed step is the implementation's") {
-  StepAlone step([](Step& made) {
-    made.forward = [](at::Tensor&) -> c10::IValue { throw std::runtime_error("out of luck"); };
-  });
+  StepAlone step(
+      [](Step& made) { made.forward = [](at::Tensor&) -> c10::IValue { throw std::runtime_error("out of luck"); }; });
   step.implementation->prepare(0);
   CHECK_THROWS_MATCHES(step.implementation->run(0, 1), pace::detail::ImplementationThrew,
                        Catch::Matchers::Message("out of luck"));
