@@ -268,10 +268,11 @@ TEST_CASE("a wrong candidate is dropped") {
 
 /// The outcome of a candidate that adds `addend(x, calls so far)` where the baseline adds 1.
 template <class Addend>
-pace::Result run_adding(const at::Tensor& given, Addend addend) {
+pace::Result run_adding(const at::Tensor& given, Addend addend, pace::Audit audit = pace::Audit::strict) {
   SharedMemory shared;
   SharedClock clock(shared.get());
   auto options = short_options();
+  options.audit = audit;
   options.budget = 0.1 * s;
   options.stop = pace::StopPolicy::budget;
   at::set_num_threads(1);
@@ -291,6 +292,22 @@ TEST_CASE("a candidate that is wrong in timed calls alone is dropped") {
   CHECK(result["new"].outcome == Outcome::wrong);
   CHECK_THAT(result["new"].message, ContainsSubstring("correct at first, but not in"));
   CHECK(result["old"].outcome == Outcome::measured);
+}
+
+TEST_CASE("without an audit, too, times come from the processes, and the last timed outputs are compared") {
+  Case sides;
+  sides.options.audit = pace::Audit::off;
+  const auto result = sides.run(nothing);
+  CHECK(result["new"].time->median == 50 * us);
+  REQUIRE(result["new"].judgements.size() == 1);
+  INFO(result["new"].judgements[0].message);
+  CHECK(result["new"].judgements[0].verdict == Verdict::passed);
+  require_others_measured(result);
+  const auto late =
+      run_adding(at::ones({4}), [](const at::Tensor&, auto calls) { return calls < 100 ? 1 : 2; }, pace::Audit::off);
+  CHECK(late["new"].outcome == Outcome::wrong);
+  CHECK_THAT(late["new"].message, ContainsSubstring("correct at first, but not in the last timed call"));
+  CHECK(late["old"].outcome == Outcome::measured);
 }
 
 TEST_CASE("a candidate that is wrong in one of 25 calls, and only for the values given, is dropped") {
