@@ -84,6 +84,29 @@ TEST_CASE("on the CPU, the time in no listed kernel has a row with as many field
   CHECK(to_json(made)["unlisted_ns"] == 0);
 }
 
+TEST_CASE("as JSON, a kernel's configurations have their times, or why they have none") {
+  KernelReport made = report();
+  CHECK_FALSE(to_json(made)["kernels"][0].contains("configurations"));
+  pace::kernel::Configuration timed{.text = "XBLOCK 1", .chosen = true};
+  timed.launch.emplace().registers = 40;
+  timed.hot = KernelTime{10us, 9us, 11us};
+  timed.cold = KernelTime{30us, 29us, 31us};
+  timed.compatible = 12us;
+  made.kernels[0].configurations = {timed, {.text = "XBLOCK 8", .why_not = "it spills"}};
+  const auto configurations = to_json(made)["kernels"][0]["configurations"];
+  REQUIRE(configurations.size() == 2);
+  CHECK(configurations[0]["configuration"] == "XBLOCK 1");
+  CHECK(configurations[0]["chosen"] == true);
+  CHECK(configurations[0]["hot"]["median_ns"] == 10000);
+  CHECK(configurations[0]["cold"]["most_ns"] == 31000);
+  CHECK(configurations[0]["compatible_ns"] == 12000);
+  CHECK(configurations[0]["launch"]["registers"] == 40);
+  CHECK(configurations[0]["why_not"].is_null());
+  CHECK(configurations[1]["chosen"] == false);
+  CHECK(configurations[1]["why_not"] == "it spills");
+  for (const char* const key : {"hot", "cold", "compatible_ns", "launch"}) CHECK(configurations[1][key].is_null());
+}
+
 TEST_CASE("as JSON, of all kernels or of some") {
   const KernelReport made = report();
   const auto json = to_json(made);

@@ -396,6 +396,24 @@ TEST_CASE("an observed call keeps its output as it was on return, its counts, an
         std::vector<std::int64_t>{pace::detail::unwritten});
 }
 
+TEST_CASE("the output of a captured call comes back for each replay, and a call without one keeps none") {
+  // Held here, since only a capture's pool keeps memory that nobody holds.
+  at::Tensor held;
+  Subjects subjects({at::ones({3})});
+  const auto implementation = subjects.implementation([&](Tensors& t) { return c10::IValue(held = t[0].mul(2)); });
+  implementation->prepare(0);
+  CHECK_FALSE(implementation->keep_output());
+  implementation->run(0, 1);
+  const auto kept = implementation->keep_output();
+  CHECK(implementation->take_output().isNone());
+  for (const double value : {2.0, 3.0}) {
+    held.fill_(value);
+    implementation->put_back_output(kept);
+    implementation->finish();
+    CHECK(at::equal(implementation->take_output().toTensor(), at::full({3}, value)));
+  }
+}
+
 TEST_CASE("calls have counts if they repeat them alone and in a row, and the reason if not") {
   const CallCounts one{1, 1, 128}, two{2, 1, 128}, three{3, 3, 384};
   const struct {
@@ -428,6 +446,23 @@ TEST_CASE("calls have counts if they repeat them alone and in a row, and the rea
     CHECK(repeated == (row.other == one ? 0 : 1));
     CHECK((asked == 0 || asked == row.calls));
   }
+}
+
+TEST_CASE("a peak that differs between calls with equal counts is left out, with the reason") {
+  const auto with_peak = [](std::int64_t bytes) { return CallCounts{1, 1, 128, bytes}; };
+  const auto none = [](std::int64_t) { return CallCounts{}; };
+  pace::detail::Examination found;
+  pace::detail::enter_counts(with_peak(100), with_peak(120), [&] { return with_peak(110); }, 0, none, found);
+  REQUIRE(found.counts);
+  CHECK(*found.counts == with_peak(100));
+  CHECK_FALSE(found.counts->peak_bytes);
+  CHECK(found.why_uncounted == "the peaks of its calls differ on the same operands (100 bytes, then 110 bytes)");
+  // Other values alone make another peak.
+  found = {};
+  pace::detail::enter_counts(with_peak(100), with_peak(120), [&] { return with_peak(100); }, 0, none, found);
+  REQUIRE(found.counts);
+  CHECK(found.counts->peak_bytes == 100);
+  CHECK(found.why_uncounted.empty());
 }
 
 TEST_CASE("calls add up where they write to operands or draw random numbers") {
