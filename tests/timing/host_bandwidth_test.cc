@@ -67,6 +67,24 @@ TEST_CASE("where nothing can be measured, there is no least time") {
   CHECK_FALSE(bandwidth.least_time({.read = 64e3}, 1).has_value());
 }
 
+#if defined(__x86_64__)
+TEST_CASE("stores of either width reach each byte up to the end, and none behind it") {
+  constexpr std::size_t bytes = 1536, behind = 64;
+  struct Store {
+    bool supported;
+    void (*store)(std::byte* to, std::size_t bytes);
+  };
+  for (const auto& [supported, store] :
+       {Store{__builtin_cpu_supports("avx2") != 0, pace::timing::detail::store_all_avx2},
+        Store{__builtin_cpu_supports("avx512f") != 0, pace::timing::detail::store_all_avx512}}) {
+    if (!supported) continue;
+    std::vector<std::byte> memory(bytes + behind, std::byte{1});
+    store(memory.data(), bytes);
+    for (std::size_t i = 0; i < memory.size(); ++i) REQUIRE(memory[i] == (i < bytes ? std::byte{0} : std::byte{1}));
+  }
+}
+#endif
+
 TEST_CASE("the loops touch all of the memory, and their time is what the clock says") {
   int timed = 0;
   const auto found = pace::timing::measure_host_bandwidth(16 << 10, [&](pace::FunctionRef<void()> body) {
