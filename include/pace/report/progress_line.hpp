@@ -22,9 +22,9 @@ struct ProgressDisplay {
   /// Whether a line may be rewritten; otherwise there is a plain line now and then.
   bool rewrites = false;
   /// Returns the number of columns of a line.
-  std::function<std::size_t()> width = [] { return std::size_t{80}; };
+  std::function<std::size_t()> width;
   /// Returns the number of columns of a line of other text that is not ended yet.
-  std::function<std::size_t()> column = [] { return std::size_t{0}; };
+  std::function<std::size_t()> column;
   /// Returns the time since some moment.
   std::function<Nanoseconds()> now;
 };
