@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <ATen/ops/_unique.h>
@@ -12,11 +13,13 @@
 #include <ATen/ops/empty_like.h>
 #include <ATen/ops/equal.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/full.h>
 #include <ATen/ops/isin.h>
 #include <ATen/ops/linalg_eigvalsh.h>
 #include <ATen/ops/linalg_qr.h>
 #include <ATen/ops/linalg_svdvals.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/quantize_per_tensor.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -554,6 +557,25 @@ TEST_CASE("rotated: the same values in other places, but not what lies in the ga
   CHECK(at::equal(std::get<0>(values.sort()), x));
   const auto memory = numbers({1, 9, 2, 9, 3});
   CHECK(at::equal(drawn(UnseenKind::rotate, {memory.slice(0, 0, 5, 2)})[0], memory.slice(0, 0, 5, 2)));
+}
+
+TEST_CASE("rotated: stored integers of quantized values, in other places") {
+  const auto x = at::quantize_per_tensor(numbers({1, 2, 3, 4, 5}).to(at::kFloat), 0.5, 3, at::kQInt8);
+  const auto before = x.int_repr(), after = drawn(UnseenKind::rotate, {x})[0].int_repr();
+  CHECK_FALSE(at::equal(after, before));
+  CHECK(at::equal(std::get<0>(after.sort()), before));
+}
+
+TEST_CASE("perturbed: values of 16 bits by a few of their own units") {
+  for (const auto& [type, unit] : {std::pair(at::kHalf, 0x1p-10), std::pair(at::kBFloat16, 0x1p-7)}) {
+    CAPTURE(type);
+    const auto before = at::full({64}, 1.25, type);
+    const std::vector<at::Tensor> values{before.clone()};
+    UnseenValues(values, 1).perturb(values, 1);
+    const auto steps = values[0].to(at::kDouble).sub(1.25).abs().div(unit);
+    CHECK(steps.min().item<double>() >= 1);
+    CHECK(steps.max().item<double>() <= 8);
+  }
 }
 
 TEST_CASE("perturbed: by a few units in the last place, in several ways") {

@@ -27,6 +27,7 @@
 #include "pace/values/rearranged_matrices.hpp"
 #include "pace/values/rearranged_rows.hpp"
 #include "pace/values/rearranged_values.hpp"
+#include "pace/values/replaced_values.hpp"
 #include "pace/values/value_structure.hpp"
 
 // After LibTorch, which has a CHECK of its own.
@@ -166,6 +167,15 @@ TEST_CASE("Toeplitz, triangular and orthogonal matrices and values of a mask are
   CHECK_FALSE(pace::detail::orthogonal_rows(at::eye(1)));
 }
 
+TEST_CASE("values of a dtype without arithmetic have a structure that only a common factor keeps") {
+  const at::Tensor eighth = doubles({0.5, 1, 2, 4}).to(at::kFloat8_e4m3fn);
+  CHECK_THROWS(pace::detail::structure_of(eighth));
+  const auto structure = pace::detail::structure_or_unknown(eighth);
+  CHECK(structure.infinite);
+  CHECK(structure.needs_common_factor());
+  CHECK_FALSE(pace::detail::replace_dim(eighth, structure, {}));
+}
+
 TEST_CASE("slices change places in each dimension, but coordinates stay together") {
   const auto given = at::arange(40, at::kDouble).view({8, 5});
   SplitMix64 random(1);
@@ -203,6 +213,8 @@ TEST_CASE("stored integers move towards zero's, by factors of the tensor or of e
     // Halves are rounded to even numbers of steps.
     CHECK(holds_for_all(stored.sub(row.stored).abs().le(row.quantized.scalar_type() == at::kQInt32 ? 0 : 1)));
   }
+  // Two values share a byte.
+  CHECK_FALSE(pace::detail::stored_type_of(at::kQUInt4x2));
   CHECK_FALSE(pace::detail::is_changeable_quantized(numbers));
   CHECK_FALSE(pace::detail::is_changeable_quantized(at::Tensor()));
 }

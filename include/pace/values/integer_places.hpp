@@ -57,7 +57,7 @@ namespace pace::detail {
       if (!steps.ge(0).all(dim).logical_or(steps.le(0).all(dim)).any().item<bool>()) found = dim;
     }
     return found;
-  } catch (...) {  // a dtype without arithmetic
+  } catch (...) {  // no memory for them as int64
     return std::nullopt;
   }
 }

@@ -101,7 +101,7 @@ inline void resample_values(at::Tensor& values, std::int64_t dim, SplitMix64& ra
       if (const auto rows = one_hot_dim(check::detail::distinct_values_of(tensor))) return rows;
     if (!dim && may_repeat(structure) && tensor.dim() > 0) dim = longest_dim(check::detail::distinct_values_of(tensor));
     return dim && may_replace(check::detail::distinct_values_of(tensor), *dim) ? dim : std::nullopt;
-  } catch (...) {  // a dtype without arithmetic
+  } catch (...) {  // no memory for it
     return std::nullopt;
   }
 }

@@ -166,8 +166,6 @@ class UnseenValues {
   /// `memory` belongs to `tensor`, which is at position `i`.
   void change(const Draw& draw, std::size_t i, const at::Tensor& tensor, at::Tensor& memory) {
     switch (draw.kind.family) {
-      case UnseenKind::none:
-        return;
       case UnseenKind::rotate:
         // The gaps of a strided view hold no values.
         if (tensor.is_non_overlapping_and_dense()) memory.copy_(draw.rolled(memory));
