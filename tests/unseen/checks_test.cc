@@ -372,6 +372,15 @@ TEST_CASE("integers are enlarged where that is asked for and the outputs are lin
   check_edges({numbers}, times_three, {{"by float32", in_float32, "large integers (up to 2^40 in operand tensor 0)"}},
               large);
   check_edges({numbers}, times_three, {{"by float32", in_float32}});
+  // Whether the outputs are linear is not known where the baseline takes no others.
+  const auto takes_no_others = [=](Tensors& t) {
+    if (!at::equal(t[0], numbers)) throw std::runtime_error("other integers");
+    return times_three(t);
+  };
+  check_edges({numbers}, takes_no_others, {{"by float32", in_float32}}, large);
+  // Shorter integers cannot grow as far, and of a single one nothing is learned.
+  for (const at::Tensor& others : {numbers.to(at::kInt), numbers.narrow(0, 0, 1)})
+    check_edges({others}, times_three, {{"by float32", in_float32}}, large);
   // Indices would lead beyond a table. The baseline happens to limit them.
   const auto table = at::arange(100).mul(7).remainder(31).to(at::kLong);
   const auto looks_up = [=](Tensors& t) { return c10::IValue(table.index_select(0, t[0].clamp(0, 99))); };
@@ -452,12 +461,13 @@ TEST_CASE("a gradient that a hook gives another shape ends the backward pass") {
   pace::detail::Gradients gradients({*baseline, subjects.sets, subjects.given, given, options}, 1, 1);
   std::vector<std::string> notes;
   gradients.learn(notes);
-  const Candidate summed{"summed",
-                         [=](Tensors& t) {
-                           t[0].register_hook([](const at::Tensor& gradient) { return gradient.sum(0); });
-                           return twice(t);
-                         },
-                         "its backward pass throws, and the baseline's does not: hook '0' has changed the size of value"};
+  const Candidate summed{
+      "summed",
+      [=](Tensors& t) {
+        t[0].register_hook([](const at::Tensor& gradient) { return gradient.sum(0); });
+        return twice(t);
+      },
+      "its backward pass throws, and the baseline's does not: hook '0' has changed the size of value"};
   check_fault(gradients.find_fault(*subjects.implementation(summed.function)), summed);
 }
 
