@@ -35,6 +35,7 @@
 #include <torch/library.h>
 #include <catch2/generators/catch_generators_range.hpp>
 
+#include "pace/settings/libtorch_settings.hpp"
 #include "pace/settings/process_settings.hpp"
 #include "pace/subject/background.hpp"
 #include "pace/values/unseen_values.hpp"
@@ -120,6 +121,29 @@ const Change changes[] = {
      }},
     {"priority", [] { (void)::setpriority(PRIO_PROCESS, 0, ::getpriority(PRIO_PROCESS, 0) + 1); }},
 };
+
+TEST_CASE("settings of LibTorch are put back to what they were, not to its defaults") {
+  auto& context = at::globalContext();
+  const auto at_first = pace::detail::LibTorchSettings::now();
+  for (const char* const precision : {"high", "medium", "highest"})
+    for (const bool efficient : {false, true}) {
+      CAPTURE(precision, efficient);
+      context.setFloat32MatmulPrecision(precision);
+      context.setSDPUseMemEfficient(efficient);
+      const auto before = pace::detail::LibTorchSettings::now();
+      context.setFloat32MatmulPrecision(std::string(precision) == "high" ? "medium" : "high");
+      context.setSDPUseMemEfficient(!efficient);
+      std::vector<std::string> changes;
+      before.add_changes(pace::detail::LibTorchSettings::now(), changes);
+      CHECK(changes ==
+            std::vector<std::string>{"the kinds of attention that are enabled", "the precision of float32 products"});
+      before.restore();
+      changes.clear();
+      before.add_changes(pace::detail::LibTorchSettings::now(), changes);
+      CHECK(changes.empty());
+    }
+  at_first.restore();
+}
 
 TEST_CASE("settings of the process that are changed, and left so, are named and put back") {
   const auto& [name, make] = changes[GENERATE(range(std::size_t{0}, std::size(changes)))];

@@ -3,6 +3,7 @@
 #include "pace/catch2.hpp"
 #include "pace/kernels/knowledge.hpp"
 
+#include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 using namespace std::chrono_literals;
@@ -56,6 +57,15 @@ TEST_CASE("a judgement of a user's rule without a message gets one that names th
   CHECK(rule.judge(report()).message ==
         "the kernel report is judged invalid by the rule 'good luck', which gives no message; expected one with the "
         "measured and the expected figures");
+}
+
+TEST_CASE("a user's rule without a description or a function is refused") {
+  using pace::kernel::Expectation;
+  const auto says =
+      Catch::Matchers::Message("an expectation of a kernel report needs a description and a function that judges");
+  CHECK_THROWS_MATCHES(Expectation({.description = "good luck"}), pace::Error, says);
+  CHECK_THROWS_MATCHES(Expectation({.judge = [](const KernelReport&) { return pace::Judgement(); }}), pace::Error,
+                       says);
 }
 
 TEST_CASE("an unknown number passes nothing") {
