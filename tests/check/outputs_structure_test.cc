@@ -1,6 +1,8 @@
 // outputs_match on structure: which output, which kind, which shape.
 #include "pace/check/outputs.hpp"
 
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
+#include <ATen/ops/_sparse_csc_tensor_unsafe.h>
 #include <ATen/ops/_sparse_csr_tensor_unsafe.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/sparse_coo_tensor.h>
@@ -52,6 +54,19 @@ TEST_CASE("checks of the dtype and layout can be turned off") {
   CHECK_FALSE(message(floats({1}), floats({1.02}).to(at::kHalf), options).empty());
   options.check_layout = false;
   CHECK(message(floats({1, 0}), at::sparse_coo_tensor(longs({0}).view({1, 1}), floats({1}), {2}), options) == "");
+}
+
+TEST_CASE("nested tensors are compared one by one, and have one dtype") {
+  const auto nested = [](const at::Tensor& first, const at::Tensor& second) {
+    return at::_nested_tensor_from_tensor_list({first, second});
+  };
+  const auto expected = nested(floats({1}), floats({2, 3}));
+  const auto wide = nested(doubles({1}), doubles({2, 3})), wrong = nested(doubles({1}), doubles({2, 4}));
+  CHECK(message(expected, wide) == "output: expected dtype float32, got float64");
+  CheckOptions options;
+  options.check_dtype = false;
+  CHECK(message(expected, wide, options) == "");
+  CHECK_THAT(message(expected, wrong, options), StartsWith("output[1]: 1 of 2 elements (50 %) differ"));
 }
 
 TEST_CASE("strides do not matter") {
