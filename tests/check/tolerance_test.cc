@@ -30,6 +30,9 @@ TEST_CASE("NaN, infinities and fillers do not count") {
   CHECK(typical_magnitude(floats({lowest, lowest, lowest, lowest, 3})) == 2);
   CHECK(typical_magnitude(floats({-65504, -65504, -65504, 40}).to(at::kHalf)) == 32);
   CHECK(typical_magnitude(floats({inf})) == 0);
+  CHECK(typical_magnitude(floats({-448, -448, -448, 192}).to(at::kFloat8_e4m3fn)) == 128);
+  CHECK(typical_magnitude(floats({-240, -240, -240, 64}).to(at::kFloat8_e4m3fnuz)) == 64);
+  CHECK(typical_magnitude(floats({-57344, -57344, -57344, 64}).to(at::kFloat8_e5m2)) == 64);
 }
 
 TEST_CASE("complex magnitude is the modulus") {
