@@ -222,6 +222,14 @@ TEST_CASE("a learned tolerance decides on its own tensor alone, unless a toleran
   const auto match = outputs_match(expected, off, {}, nullptr, &learned);
   CHECK(match.mismatches == 1);
   CHECK_THAT(match.message, ContainsSubstring("worst at [3]"));
+  // Also of sparse outputs, and of types without arithmetic.
+  const auto table = at::full({8, 8}, 1.0f), sparse = table.to_sparse(), powers = table.to(at::kFloat8_e8m0fnu);
+  const auto differs = [](const at::Tensor& e, const at::Tensor& a) {
+    const LearnedTolerances of_sums{{.output = e, .terms = 64}};
+    return outputs_match(e, a, {}, nullptr, &of_sums).message;
+  };
+  CHECK_THAT(differs(sparse, (table + 1).to_sparse()), ContainsSubstring("64 of 64 elements (100 %) differ"));
+  CHECK_THAT(differs(powers, (table + 15).to(at::kFloat8_e8m0fnu)), ContainsSubstring("64 of 64 elements"));
 }
 
 TEST_CASE("learned tolerances by type and number of terms") {

@@ -2,6 +2,7 @@
 #include "pace/check/outputs.hpp"
 
 #include <ATen/ops/arange.h>
+#include <ATen/ops/quantize_per_tensor.h>
 
 #include <cmath>
 #include <string>
@@ -182,6 +183,13 @@ TEST_CASE("cosine: direction within the threshold, and the length as well") {
   CHECK(matched(floats({not_a_number, 1}), floats({not_a_number, 1}), options).correct);
   CHECK_FALSE(matched(floats({not_a_number, 1}), floats({not_a_number, 2}), options).correct);
   CHECK_FALSE(matched(floats({1, 1}), floats({not_a_number, 1}), options).correct);
+  // Sparse and quantised numbers are numbers.
+  CHECK(matched(floats({1, 0}).to_sparse(), vector(0.999, 1).to_sparse(), options).correct);
+  CHECK_THAT(matched(floats({1, 0}).to_sparse(), floats({1, 2}).to_sparse(), options).message,
+             StartsWith("output: cosine similarity 0.447214, expected at least 0.99; "));
+  const auto quantized = [](double x) { return at::quantize_per_tensor(floats({1, x}), 0.5, 0, at::kQInt8); };
+  CHECK_THAT(matched(quantized(0), quantized(2), options).message,
+             StartsWith("output: cosine similarity 0.447214, expected at least 0.99; "));
   CheckOptions loose = options;
   loose.cosine_threshold = 0.4;
   CHECK(matched(floats({1, 0}), vector(0.5, 1), loose).correct);

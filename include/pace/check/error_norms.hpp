@@ -18,7 +18,7 @@ void for_each_real_pair(const auto& a, const auto& b, Visit&& visit) {
   const bool complex = a.is_complex() || b.is_complex();
   const at::ScalarType dtype = std::is_same_v<Real, double> ? (complex ? at::kComplexDouble : at::kDouble)
                                                             : (complex ? at::kComplexFloat : at::kFloat);
-  for (Chunks pieces{a, b}; pieces.next();) {
+  for (Chunks pieces{strided(a), strided(b)}; pieces.next();) {
     const auto x = on_cpu_as(pieces[0], dtype), y = on_cpu_as(pieces[1], dtype);
     visit(static_cast<const Real*>(x.const_data_ptr()), static_cast<const Real*>(y.const_data_ptr()),
           x.numel() * (complex ? 2 : 1));

@@ -158,7 +158,8 @@ constexpr Precision precision_of_real(double rtol, double atol) {
 /// without any.
 [[nodiscard]] inline double root_mean_square(const at::Tensor& tensor) {
   const double largest = detail::precision_of(tensor.scalar_type()).largest;
-  const at::Tensor sizes = tensor.resolve_conj().resolve_neg().abs().to(at::kDouble);
+  const at::ScalarType dtype = tensor.is_complex() ? at::kComplexDouble : at::kDouble;
+  const at::Tensor sizes = detail::as_elements(detail::strided(tensor), dtype).abs();
   const at::Tensor counted = sizes.masked_select(sizes.lt(largest / 2));
   return counted.numel() == 0 ? 0 : std::sqrt(counted.square().mean().item<double>());
 }
