@@ -4,6 +4,7 @@
 #include <ATen/core/Dict.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/complex.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/rand.h>
@@ -74,6 +75,12 @@ TEST_CASE("rows of outputs that belong together are put into one order") {
   CHECK_FALSE(match(one, other).correct);
   CHECK_FALSE(match(expected, pair(longs({2, 3, 1}), floats({20, 30}))).correct);
   CHECK_FALSE(match(expected, c10::IValue(longs({2, 3, 1}))).correct);
+  // What is not like the expected output fails by that.
+  CHECK(match(floats({1, 2}), at::complex(floats({2, 1}), floats({0, 0}))).message ==
+        "output: expected dtype float32, got complex64");
+  CHECK(match(floats({1, 2}), floats({2, 1}).to_sparse()).message == "output: expected layout strided, got sparse COO");
+  CHECK_THROWS_WITH(match(at::zeros({}), at::zeros({})),
+                    "order_free: expected outputs of at least one dimension, got a scalar, which has no order");
 }
 
 TEST_CASE("rows whose first elements differ by rounding may change places, and no others") {
@@ -112,7 +119,13 @@ TEST_CASE("signs belong to whole vectors, which are columns, or rows if only the
   CHECK_FALSE(outputs_match(turn, turn.mul(doubles({-1, 1})), rows).correct);
   rows.vectors.front().dim = 1;
   CHECK_THROWS_WITH(outputs_match(turn, turn, rows), ContainsSubstring("-1 (columns) or -2 (rows)"));
-  // A list of numbers has no vectors.
+  // What is not like the expected output fails by that.
+  CHECK(outputs_match(turn, turn.to_sparse(), by(Method::sign_free)).message ==
+        "output: expected layout strided, got sparse COO");
+  CHECK(outputs_match(turn, at::complex(turn, turn), by(Method::sign_free)).message ==
+        "output: expected dtype float64, got complex128");
+  // A list of numbers has no vectors, and neither has a sparse matrix.
+  CHECK(outputs_match(turn.to_sparse(), turn.to_sparse(), by(Method::sign_free)).correct);
   CHECK_FALSE(outputs_match(doubles({1, 2}), doubles({-1, -2}), by(Method::sign_free)).correct);
 }
 
@@ -151,6 +164,7 @@ TEST_CASE("declarations of vectors that are not clear are errors") {
   CHECK(message(named, std::tuple(product, orthogonal)) == "no error");
   CHECK_THAT(message(named, std::tuple(product, at::ones({2, 3}))), ContainsSubstring("expected as many vectors"));
   CHECK_THAT(message(named, orthogonal), ContainsSubstring("names output tensor 1"));
+  CHECK_THAT(message(named, std::tuple(product, orthogonal.to_sparse())), ContainsSubstring("names output tensor 1"));
 }
 
 TEST_CASE("distributions are equal up to 6 standard errors") {

@@ -163,8 +163,10 @@ class RowPairs {
     std::vector<Tolerance> tolerances;
     std::vector<std::size_t> members;
     for (std::size_t i = first; i < es.size(); ++i) {
-      // Tensors with a wrong shape fail in any order.
-      if (done[i] || es[i].is_nested() || as[i].is_nested() || es[i].sizes() != as[i].sizes()) continue;
+      // Tensors with a wrong shape, dtype, device or layout fail in any order.
+      if (done[i] || es[i].is_nested() || as[i].is_nested() || es[i].sizes() != as[i].sizes() ||
+          !metadata_problem(es[i], as[i], options).empty())
+        continue;
       if (i > first && (es[i].dim() == 0 || es[i].size(0) != es[first].size(0) || !done[first])) continue;
       done[i] = true;
       members.push_back(i);
@@ -201,7 +203,9 @@ class RowPairs {
   const auto vectors = vectors_among(es, options);
   at::Tensor products;
   for (const auto& each : vectors) {
-    if (each.output >= es.size() || es[each.output].sizes() != as[each.output].sizes()) return actual;
+    if (each.output >= es.size() || es[each.output].sizes() != as[each.output].sizes() ||
+        !metadata_problem(es[each.output], as[each.output], options).empty())
+      return actual;
     const at::Tensor one = products_of_vectors(es[each.output], as[each.output], each.dim);
     if (products.defined() && products.sizes() != one.sizes()) return actual;
     products = products.defined() ? products.add(one) : one;

@@ -133,9 +133,9 @@ class JointRows {
   return lengths.sub(1).abs().lt(0.02).all().item<bool>();
 }
 
-/// Whether `tensor` may hold vectors: real matrices.
+/// Whether `tensor` may hold vectors: dense, real matrices.
 [[nodiscard]] inline bool holds_matrices(const at::Tensor& tensor) {
-  return tensor.dim() >= 2 && tensor.is_floating_point();
+  return tensor.layout() == c10::kStrided && !tensor.is_nested() && tensor.dim() >= 2 && tensor.is_floating_point();
 }
 
 /// Outputs with vectors of length 1: columns or, if only these have it, rows.
