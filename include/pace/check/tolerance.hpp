@@ -61,13 +61,12 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   return {0, 0, 0, 0, 0, 0};
 }
 
-/// Whether the real type `dtype` holds `value` exactly.
+/// Whether the real type `dtype`, of at most 32 bits, holds `value` exactly.
 [[nodiscard]] inline bool is_exact_in(double value, at::ScalarType dtype) {
   if (!std::isfinite(value)) return true;
   if (dtype == at::kFloat) return static_cast<double>(static_cast<float>(value)) == value;
   if (dtype == at::kHalf) return static_cast<double>(c10::Half(static_cast<float>(value))) == value;
-  if (dtype == at::kBFloat16) return static_cast<double>(c10::BFloat16(static_cast<float>(value))) == value;
-  return dtype == at::kDouble;
+  return static_cast<double>(c10::BFloat16(static_cast<float>(value))) == value;
 }
 [[nodiscard]] inline bool is_exact_in(const std::complex<double>& value, at::ScalarType dtype) {
   return is_exact_in(value.real(), dtype) && is_exact_in(value.imag(), dtype);
