@@ -1,5 +1,7 @@
 #include "pace/check/ivalue.hpp"
 
+#include <ATen/CPUGeneratorImpl.h>
+
 #include <map>
 #include <memory>
 #include <optional>
@@ -7,6 +9,7 @@
 #include <tuple>
 #include <vector>
 
+#include "pace/check/structure.hpp"
 #include "pace/check/text.hpp"
 #include "values.hpp"
 
@@ -110,10 +113,21 @@ TEST_CASE("tensors are visited depth first, in order, undefined ones left out, r
   CHECK(tensors_of(to_ivalue(3)).empty());
 }
 
+TEST_CASE("numbers are visited as tensors are, a dict's in the order of its keys") {
+  c10::impl::GenericDict dict(c10::StringType::get(), c10::AnyType::get());
+  dict.insert("b", 2.0);
+  dict.insert("a", to_ivalue(std::tuple(1, 0.5, floats({3}))));
+  const auto numbers = pace::check::detail::numbers_in_order(dict);
+  REQUIRE(numbers.size() == 2);
+  CHECK(numbers[0].toDouble() == 0.5);
+  CHECK(numbers[1].toDouble() == 2);
+}
+
 TEST_CASE("kinds have readable names") {
   CHECK(kind_text(c10::IValue()) == "none");
   CHECK(kind_text(at::Tensor()) == "none");
   CHECK(kind_text(floats({1})) == "tensor");
   CHECK(kind_text(std::vector<std::int64_t>{1}) == "list");
   CHECK(kind_text(std::numeric_limits<std::uint64_t>::max()) == "int");
+  CHECK(kind_text(c10::IValue(at::Generator(at::detail::getDefaultCPUGenerator()))) == "Generator");
 }

@@ -1,6 +1,7 @@
 // outputs_match by float64 reference: how much further away than the baseline an implementation may be.
 #include "pace/check/outputs.hpp"
 
+#include <map>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -118,4 +119,10 @@ TEST_CASE("a reference that does not fit is the caller's mistake") {
   CHECK_THROWS_MATCHES(run(to_ivalue(std::tuple(a)), to_ivalue(std::tuple(b)), a), pace::Error,
                        Message("output: the float64 reference must have 1 outputs as the baseline"));
   CHECK_THROWS_AS(run(a, b, c10::IValue()), pace::Error);
+  const auto of_key = [](const char* key, const at::Tensor& value) {
+    return to_ivalue(std::map<std::string, at::Tensor>{{key, value}});
+  };
+  for (const c10::IValue& reference : {of_key("y", doubles({1})), c10::IValue(doubles({1}))})
+    CHECK_THROWS_MATCHES(run(of_key("x", a), of_key("x", b), reference), pace::Error,
+                         Message("output: the float64 reference has no key \"x\""));
 }

@@ -41,6 +41,10 @@ TEST_CASE("shape, dtype, device and layout: expected and got") {
   CHECK(message(floats({1}), floats({1}).to(at::kMeta)) == "output: expected device cpu, got meta");
   const auto sparse = at::sparse_coo_tensor(longs({0}).view({1, 1}), floats({1}), {2});
   CHECK(message(floats({1, 0}), sparse) == "output: expected layout strided, got sparse COO");
+  const auto table = floats({1, 0, 2, 3}).view({2, 2});
+  CHECK(message(table, table.to_sparse_csc()) == "output: expected layout strided, got sparse CSC");
+  CHECK(message(table, table.to_sparse_bsr({1, 2})) == "output: expected layout strided, got sparse BSR");
+  CHECK(message(table, table.to_sparse_bsc({1, 2})) == "output: expected layout strided, got sparse BSC");
   CHECK(outputs_match(floats({1}), doubles({1})).max_abs_error == inf);
 }
 
@@ -152,6 +156,12 @@ TEST_CASE("indices of sparse outputs are in order where the expected ones are") 
   const auto csr = [](const std::vector<std::int64_t>& columns, const std::vector<double>& elements) {
     return at::_sparse_csr_tensor_unsafe(longs({0, 2, 3}), longs(columns), floats(elements), {2, 4});
   };
+  const auto csc = [](const std::vector<std::int64_t>& rows, const std::vector<double>& elements) {
+    return at::_sparse_csc_tensor_unsafe(longs({0, 2, 3}), longs(rows), floats(elements), {4, 2});
+  };
+  CHECK(message(csc({0, 3, 1}, {1, 2, 3}), csc({0, 3, 1}, {1, 2, 3})) == "");
+  CHECK_THAT(message(csc({0, 3, 1}, {1, 2, 3}), csc({3, 0, 1}, {2, 1, 3})),
+             StartsWith("output: expected indices in ascending order in each row (CSR, BSR) or column (CSC, BSC)"));
   CHECK(message(csr({0, 3, 1}, {1, 2, 3}), csr({0, 3, 1}, {1, 2, 3})) == "");
   CHECK(message(csr({3, 0, 1}, {2, 1, 3}), csr({0, 3, 1}, {1, 2, 3})) == "");
   CHECK(message(csr({0, 3, 1}, {1, 2, 3}), csr({3, 0, 1}, {2, 1, 3})) ==

@@ -211,6 +211,14 @@ TEST_CASE("bitwise: signed zeros, NaN payloads, and nothing else") {
       matched(wide.t(), other, options).message ==
       "output: 1 of 50000 elements (0.002 %) differ in their bits; first at [24999, 1]: expected 49999.0, got 50000.0");
   CHECK_FALSE(matched(1.0, std::nextafter(1.0, 2.0), options).correct);
+  const auto complex = [](double imaginary) {
+    return at::full({1}, at::Scalar(c10::complex<double>(0.1, imaginary)), at::kComplexFloat);
+  };
+  CHECK(matched(complex(2), complex(-2), options).message ==
+        "output: 1 of 1 elements (100 %) differ in their bits; first at [0]: expected 0.1+2.0i, got 0.1-2.0i");
+  auto of_any_type = options;
+  of_any_type.check_dtype = false;
+  CHECK(matched(floats({1}), doubles({1}), of_any_type).message == "output: expected the bits of float32, got float64");
 }
 
 TEST_CASE("types that name bits are compared by their bits") {
@@ -292,6 +300,9 @@ TEST_CASE("the tolerance of a number depends on its type and on learned toleranc
   CHECK(matched(0.5, 0.50001, options).correct);
   options.number_dtype = at::kHalf;
   CHECK(matched(0.5, 0.5004, options).correct);
+  CHECK_FALSE(matched(0.1, 0.1004, options).correct);
+  options.number_dtype = at::kBFloat16;
+  CHECK(matched(0.5, 0.507, options).correct);
   CHECK_FALSE(matched(0.1, 0.1004, options).correct);
   options.number_dtype = at::kDouble;
   const c10::IValue expected = pace::to_ivalue(std::vector<double>{0.1, 0.2});

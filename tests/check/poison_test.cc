@@ -1,5 +1,6 @@
 #include "pace/check/poison.hpp"
 
+#include <ATen/ops/_lazy_clone.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/empty.h>
 #include <ATen/ops/sparse_coo_tensor.h>
@@ -97,6 +98,13 @@ TEST_CASE("views are poisoned element by element: gaps are left alone") {
   auto odd = at::zeros({9}, at::kByte).narrow(0, 1, 8);  // starts at an odd address
   poison_(odd);
   CHECK(looks_poisoned(odd));
+  for (const auto dtype : {at::kByte, at::kShort, at::kHalf, at::kLong}) {
+    CAPTURE(dtype);
+    auto table = at::zeros({16, 2}, dtype), of_table = table.select(1, 1);
+    poison_(of_table);
+    CHECK(looks_poisoned(of_table));
+    CHECK(table.select(1, 0).count_nonzero().item<std::int64_t>() == 0);
+  }
   auto transposed = at::zeros({3, 5}, at::kDouble).t();
   poison_(transposed);
   CHECK(looks_poisoned(transposed));
@@ -192,6 +200,15 @@ TEST_CASE("memory outlives the poisoning: freed, resized and read afterwards") {
   kept.resize_({1000});  // asks the allocator that the storage came from
   CHECK(kept.narrow(0, 0, 8).sum().item<float>() == 16);
   CHECK(poisoned_elements(kept) == 0);
+}
+
+TEST_CASE("a lazy copy of poisoned memory becomes a copy when it is written") {
+  const PoisonedAllocations poisoned;
+  const auto original = at::full({8}, 2.0f), lazy = at::_lazy_clone(original);
+  CHECK(lazy.const_data_ptr() == original.const_data_ptr());
+  lazy.add_(1);
+  CHECK(lazy.sum().item<float>() == 24);
+  CHECK(original.sum().item<float>() == 16);
 }
 
 TEST_CASE("threads that allocate while it comes and goes") {

@@ -109,6 +109,10 @@ TEST_CASE("sparse tensors get the old entries") {
   const auto working = sparse(9);
   restore_tensor(sparse(5), working);
   CHECK(working.to_dense().equal(floats({1, 0, 5})));
+  const auto compressed = [](double x) { return floats({1, 0, 0, x}).view({2, 2}).to_sparse_csc(); };
+  const auto columns = compressed(9);
+  restore_tensor(compressed(5), columns);
+  CHECK(columns.to_dense().equal(compressed(5).to_dense()));
 }
 
 TEST_CASE("an input that an implementation reshaped is named") {

@@ -175,4 +175,9 @@ TEST_CASE("types that ATen cannot subtract") {
   const auto eighth = floats({0.5, 1}).to(at::kFloat8_e4m3fn);
   CHECK(run(eighth, eighth.clone()).same);
   CHECK_FALSE(run(eighth, floats({0.5, 2}).to(at::kFloat8_e4m3fn)).same);
+  const auto halves = [](double imaginary) {
+    return at::full({1}, at::Scalar(c10::complex<double>(1, imaginary)), at::kComplexHalf);
+  };
+  CHECK(run(halves(0.5), halves(0.5)).same);
+  CHECK_FALSE(run(halves(0.5), halves(2)).same);
 }

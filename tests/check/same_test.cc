@@ -131,6 +131,8 @@ TEST_CASE("the float64 reference is taken apart along with the values") {
   CHECK(same(to_ivalue(std::tuple(1, ref)), to_ivalue(std::tuple(1, res)), to_ivalue(std::tuple(1, exact))));
   CHECK(same(dict({{"x", ref}}), dict({{"x", res}}), dict({{"x", exact}})));
   CHECK_THROWS_AS(same(dict({{"x", ref}}), dict({{"x", res}}), dict({{"y", exact}})), pace::Error);
+  CHECK_THROWS_MATCHES(same(dict({{"x", ref}}), dict({{"x", res}}), exact), pace::Error,
+                       Message("same: the reference is a dict, the float64 reference a tensor"));
 }
 
 TEST_CASE("bitwise_same allows nothing but the other zero, and NaN if asked") {
