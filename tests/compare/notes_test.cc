@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -369,6 +370,8 @@ TEST_CASE("notes that you add come first, and those that you make after the call
   const auto notes = pace::compare("case", at::rand({8}))
                          .options(standard())
                          .note("A note of yours.")
+                         .late_notes([]() -> std::vector<std::string> { throw std::runtime_error("no such file"); })
+                         .late_notes([]() -> std::vector<std::string> { throw 1; })
                          .late_notes([] { return std::vector<std::string>{"One made after the calls."}; })
                          .baseline("eager", pace::test::costing(clock, 100, doubled))
                          .candidate("fused", pace::test::costing(clock, 100, doubled))
@@ -378,6 +381,8 @@ TEST_CASE("notes that you add come first, and those that you make after the call
   CHECK(notes ==
         std::vector<std::string>{"A note of yours.",
                                  "Later calls may overwrite the outputs of earlier ones, as declared (reuses_outputs).",
+                                 "A note could not be made: no such file.",
+                                 "A note could not be made: an exception that is no std::exception, of type int.",
                                  "One made after the calls."});
 }
 

@@ -121,8 +121,8 @@ inline void enter_budget(const std::shared_ptr<ComparisonBudget>& budget, Result
 inline void add_late_notes(const ComparisonPlan& plan, Result& result) {
   for (const auto& late : plan.late_notes) try {
       std::ranges::move(late(), std::back_inserter(result.notes));
-    } catch (const std::exception& error) {
-      result.notes.push_back(std::string("A note could not be made: ") + error.what());
+    } catch (...) {
+      result.notes.push_back("A note could not be made: " + current_message() + '.');
     }
 }
 
