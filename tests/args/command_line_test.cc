@@ -255,6 +255,9 @@ TEST_CASE("help: lines are as wide as the terminal, and groups and options stand
       REQUIRE(at != std::string::npos);
     }
   }
+  CHECK(args::names_of({sample.groups().front()}) == Words{"--csv", "--packages"});
+  CHECK(args::names_of({sample.groups().back()}).back() == "--ddp");
+  CHECK(std::ranges::count(args::names_of(sample.groups()), "--rows-to") == 0);
 }
 
 TEST_CASE("help: by group, with values, defaults and units; it comes before anything that is wrong") {

@@ -129,12 +129,13 @@ TEST_CASE("what pace has not written holds no remedy, whatever it looks like") {
 }
 
 TEST_CASE("options are written as the user of the process writes them") {
-  using pace::check_text, pace::declaration_text, pace::option_text, pace::program_option_text;
+  using pace::check_text, pace::declaration_text, pace::function_text, pace::option_text, pace::program_option_text;
   CHECK(option_text("max-rounds") == "--max-rounds");
   CHECK(option_text("budget", "2.5") == "--budget 2.5");
   CHECK(declaration_text(".captures()", "--captures") == ".captures() (//benches/files: --captures)");
   CHECK(check_text("rtol", "rtol=...") == "check::CheckOptions::rtol in C++");
   CHECK(program_option_text("--processes 12") == "--processes 12");
+  CHECK(function_text("QuantileNoSlowerThan") == "QuantileNoSlowerThan");
   const struct Python {
     Python() { pace::spelling() = pace::Spelling::python; }
     ~Python() { pace::spelling() = pace::Spelling::cpp; }
@@ -145,6 +146,7 @@ TEST_CASE("options are written as the user of the process writes them") {
   CHECK(declaration_text(".captures()", "--captures") == ".captures()");
   CHECK(check_text("rtol", "rtol=...") == "check(rtol=...)");
   CHECK(program_option_text("--processes 12") == "--processes 12 of //benches/files");
+  CHECK(function_text("QuantileNoSlowerThan") == "quantile_no_slower_than");
 }
 
 }  // namespace

@@ -50,6 +50,15 @@ TEST_CASE("a counter that is too coarse decides nothing") {
   CHECK_THAT(found.message, ContainsSubstring("moved only 5 times"));
 }
 
+TEST_CASE("a disturbed GPU decides nothing, whatever the figures say") {
+  auto row = with_energy(1.1, Interval<double>{1.08, 1.12, 0.998});
+  row.context.disturbance = "the GPU is shared";
+  const auto found = judge(2, row);
+  CHECK(found.verdict == Verdict::undecided);
+  CHECK_FALSE(found.acceptable);
+  CHECK(found.message == "'fused' takes 1200 mJ in one call, 1.100x the energy of 'eager'\nwhy: the GPU is shared");
+}
+
 TEST_CASE("without an energy, or without a ratio, there is nothing to judge") {
   CHECK(judge(2, rows::measured("fused")).verdict == Verdict::invalid);
   CHECK_THAT(judge(2, rows::measured("fused")).message, ContainsSubstring("do not run on a GPU"));
