@@ -79,7 +79,8 @@ TEST_CASE("tensors keep sizes, dtype and strides") {
 TEST_CASE("strings keep quotes, brackets, commas and escapes") {
   CHECK(argument("'a, b](c)}'") == Value("a, b](c)}"));
   CHECK(argument(R"x("torch.device('cpu')")x") == Value("torch.device('cpu')"));
-  CHECK(argument(R"('it\'s \\ \n\t\x41\u00e9\U0001F600\101 \d')") == Value("it's \\ \n\tA\u00e9\U0001F600A \\d"));
+  CHECK(argument(R"('it\'s \\ \n\t\x41\u00e9\u20ac\U0001F600\101 \d')") ==
+        Value("it's \\ \n\tA\u00e9\u20ac\U0001F600A \\d"));
   CHECK(argument("''") == Value(""));
   CHECK(parse_call("((), {'a b': 1})", {}).kwargs[0].first == "a b");
 }

@@ -62,9 +62,6 @@ class Cursor {
   [[nodiscard]] bool at_end() const { return position_ >= text_.size(); }
   /// The next byte; NUL at the end.
   [[nodiscard]] char peek() const { return at_end() ? '\0' : text_[position_]; }
-  [[nodiscard]] char peek(std::size_t ahead) const {
-    return ahead < text_.size() - position_ ? text_[position_ + ahead] : '\0';
-  }
   [[nodiscard]] std::size_t position() const { return position_; }
   [[nodiscard]] std::string_view since(std::size_t start) const { return text_.substr(start, position_ - start); }
   [[nodiscard]] Location location(std::size_t position) const { return advanced(where_, text_.substr(0, position)); }
