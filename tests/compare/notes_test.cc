@@ -174,9 +174,16 @@ std::string of_rounds() {
                                                    {.injected = 0.9524, .speedup = slowed, .proven_slower = true}};
   pace::detail::Samples samples{.timed = {0, 1}, .iterations = 10};
   samples.rounds.samples = {{Nanoseconds(1000)}, {Nanoseconds(500)}};
+  pace::GpuConditions gpu;
+  gpu.sharing = {"an instance of MIG", "process 7 (train)"};
+  pace::detail::GatedRounds gated;
+  gated.samples = samples;
+  pace::detail::note_gpu(gpu, gated, 0.9, result);
+  const std::vector<std::string> shared = std::exchange(result.notes, {});
   return said("slower on unseen values", unseen) + said("faster than memory", too_fast) + said("no operands", hidden) +
          said("controls", pace::detail::describe_controls(controls)) +
          said("clocks alone", {pace::detail::describe_clocks_apart({{1980, 1980}, {1410, 1590}}, {"eager", "fused"})}) +
+         said("a shared GPU", shared) +
          said("a process for each side", pace::detail::note_on_sides(Nanoseconds(300), samples));
 }
 
@@ -334,6 +341,9 @@ Controls: the baseline against itself: 1.001x [0.9990x, 1.002x], slowed to 0.952
 The sides take turns, which evens the GPU's clock out. In long runs alone, 'eager' has 1980 MHz and 'fused'
 1410 to 1590 MHz, which makes 'fused' slower there by up to 40.43 %; try: lock the clocks (nvidia-smi
 --lock-gpu-clocks).
+
+# a shared GPU
+The GPU is shared: an instance of MIG; process 7 (train).
 
 # a process for each side
 Each implementation ran in a process of its own (--isolate sides). Each sample includes 300 ns to start it and
