@@ -448,6 +448,9 @@ TEST_CASE("error rates of a comparison's own are refused beside the error budget
       Message("comparison 'equal': a time of at most 1.10x the baseline's has an error rate of its own "
               "(.alpha()), which does not go with --suite-alpha, the error rate of all gates of the "
               "run; expected one of them"));
+  CHECK_THROWS_MATCHES(compare_equal(machine, {pace::EnergyAtMost(1.05)}), pace::Error,
+                       Message("comparison 'equal': expects an energy of at most 1.050x the baseline's, which does not "
+                               "go with --suite-alpha; why: it has an error rate of its own"));
   auto options = many_rounds();
   options.alpha = 1e-4;
   auto comparison = pace::compare("own");

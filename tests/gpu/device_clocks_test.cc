@@ -232,6 +232,13 @@ TEST_CASE("cold timing takes the place of persisting lines, and gives it back af
   device.fail_at = device.steps + 2;
   CHECK_THROWS(clock.sample(subject, 0, 2));
   CHECK(device.persisting == 300);
+  // The last step of a sample gives it back. If that fails, the sample stands.
+  const auto before = device.steps;
+  static_cast<void>(clock.sample(subject, 0, 2));
+  device.fail_at = device.steps + (device.steps - before);
+  CHECK_NOTHROW(clock.sample(subject, 0, 2));
+  CHECK(device.steps == device.fail_at);
+  CHECK(device.persisting == 0);
 }
 
 TEST_CASE("the output of a capture is there again after every replay") {
