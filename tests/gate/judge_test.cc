@@ -210,6 +210,15 @@ TEST_CASE("a time within budget needs no baseline") {
   baseline.log_ratios.clear();
   CHECK(WithinTime(1ms).judge(baseline).verdict == Verdict::passed);
   CHECK(WithinTime(1ms).describe() == "time of at most 1.00 ms");
+  // By the summary alone.
+  auto row = rows::measured("fused");
+  row.time.emplace().median = pace::Nanoseconds(1e6);
+  row.time->interval = pace::Interval<pace::Nanoseconds>{pace::Nanoseconds(9e5), pace::Nanoseconds(1.1e6), 0.95};
+  CHECK(WithinTime(1.1ms).judge(row).verdict == Verdict::passed);
+  CHECK(WithinTime(1ms).judge(row).verdict == Verdict::undecided);
+  const auto late = WithinTime(0.89ms).judge(row);
+  CHECK(late.verdict == Verdict::failed);
+  CHECK_THAT(late.message, ContainsSubstring("[0.900, 1.10] ms at 95 %, all of it above 890 us"));
 }
 
 TEST_CASE("a verdict states the figures, the interval that decided, the threshold and the error rates") {
@@ -601,6 +610,10 @@ TEST_CASE("an open question says what would settle it") {
         "\ntry: --budget 2.2, since about 3500 more rounds (1.75 s) would settle it at today's noise");
   context.rounds_per_cycle = 10;
   CHECK_THAT(said(forecast), StartsWith("\ntry: --budget 2.2 --max-rounds 23000, since"));
+  context.rounds_per_cycle = 1'000'000;
+  CHECK(said(forecast) ==
+        "\nwhy: about 1800000000 more rounds would settle it at today's noise, more than --max-rounds allows (" +
+            std::to_string(pace::most_rounds) + ')');
 
   // Evidence that was unlucky must come yet, though the mean is reached.
   evidence.observations = 3000;
@@ -638,6 +651,24 @@ TEST_CASE("several processes: what differs between them is the noise") {
   CHECK(open.verdict == Verdict::undecided);
   CHECK(open.acceptable);
   CHECK_THAT(open.message, ContainsSubstring("more processes, which would settle it"));
+}
+
+TEST_CASE("what processes proved first counts, says that it changed, and is open once they prove the opposite") {
+  std::vector<double> moved;
+  for (int i = 0; i < 36; ++i) moved.push_back(std::log(i < 6 ? 1.2 : 0.5) + 1e-3 * (i % 3));
+  const auto row = sampled(1.0, 0.01, 40);
+  const auto first = NoSlowerThan(1.02).judge_replicates(row, {moved.begin(), moved.begin() + 8});
+  CHECK(first.verdict == Verdict::passed);
+  CHECK_THAT(first.message,
+             StartsWith("'fused' takes 0.835x the baseline's time [0.829x, 0.835x] at 98.9 % (by the mean "
+                        "of all processes it takes 1.04x the baseline's time, since they changed while "
+                        "they were taken), all of it at or below 1.02x"));
+  const auto open = NoSlowerThan(1.02).judge_replicates(row, moved);
+  CHECK(open.verdict == Verdict::undecided);
+  CHECK_THAT(open.message,
+             ContainsSubstring("which was proven to lie above 1.02x and below it in turn (36 processes)") &&
+                 EndsWith("\nwhy: the figures changed while they were taken\ntry: measure on a quieter "
+                          "machine"));
 }
 
 TEST_CASE("ill-formed expectations are errors") {

@@ -195,6 +195,18 @@ TEST_CASE("every candidate is judged by what was stated for it") {
   CHECK_THAT(result["slow"].judgements[0].message, ContainsSubstring("wrongly failed: 0.05 %"));
 }
 
+TEST_CASE("a candidate known by its summary alone is judged by that") {
+  pace::Result result;
+  result.name = "case";
+  result.implementations = {rows::measured("eager"), rows::summary(1.2, 1.3, 1.4)};
+  result.implementations[0].is_baseline = true;
+  const std::vector<pace::gate::Stated> stated{{"", SpeedupAtLeast(1.2)}, {"", SpeedupAtLeast(1.5)}};
+  pace::gate::judge_all(result, stated, {1e-3, 1e-2});
+  REQUIRE(result["fused"].judgements.size() == 2);
+  CHECK(result["fused"].judgements[0].verdict == Verdict::passed);
+  CHECK(result["fused"].judgements[1].verdict == Verdict::failed);
+}
+
 TEST_CASE("judgements rest on the tests of the rule, and are those that the samples alone would have") {
   const std::vector<pace::gate::Stated> stated{{"", NoSlowerThan(1.1)},
                                                {"quick", FasterThan("same")},
