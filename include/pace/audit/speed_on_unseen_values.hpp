@@ -99,21 +99,20 @@ inline std::string SpeedOnUnseenValues::find_slow_calls(Implementation& implemen
   if (context_.prepared.renew) return {};
   const Nanoseconds usual = context_.shortest_of(implementation.index);
   const std::size_t most_calls = samples.calls();
-  for (int trial = 0; trial < trials; ++trial) {
+  for (int trial = 1;; ++trial) {
     samples.hold_calls_to(1);
     const Nanoseconds start = context_.clock.now();
     const auto pair = pairs.take(context_.operands.constant);
     if (!pair) return pairs.wrong();
     const Nanoseconds own = pair->own.on_unseen, of_baseline = pair->baseline.on_unseen;
-    if (trial == 0) samples.hold_calls_to(std::min(most_calls, calls_of_unseen_sample(context_, own + of_baseline)));
+    if (trial == 1) samples.hold_calls_to(std::min(most_calls, calls_of_unseen_sample(context_, own + of_baseline)));
     if (own <= times * std::max(usual, of_baseline)) return {};
-    if (trial + 1 == trials)
+    if (trial == trials)
       return "its calls take " + format_time(own) + " on unseen values, and took " + format_time(usual) +
              " in the rounds; the baseline's calls take " + format_time(of_baseline) +
              ": it is fast for few values alone" + AuditContext::keeps_hint();
     if (context_.clock.now() - start > time_left(context_.clock)) return {};
   }
-  return {};
 }
 
 inline std::string SpeedOnUnseenValues::judge(Implementation& implementation, UnseenPairs& pairs) {
