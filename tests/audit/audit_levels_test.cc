@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 
 #include <ATen/core/Tensor.h>
@@ -261,6 +262,28 @@ TEST_CASE("large operands are copied as seldom as can be") {
   for (const auto& note : result.notes)
     noted = noted || note.find("--audit strict, which tries them") != std::string::npos;
   CHECK(noted);
+}
+
+TEST_CASE("a baseline that takes no more unseen values of large operands is noted, and the candidate is measured") {
+  FakeClock clock;
+  const at::Tensor given = at::randn({5 << 20});
+  auto options = options_with(Audit::standard);
+  options.max_rounds = 4;
+  int unseen = 0;
+  const auto at_first = [&](const at::Tensor& x) {
+    if (!x.equal(given) && ++unseen > 8) throw std::runtime_error("no more");
+    return at::add(x, 1);
+  };
+  const auto result = pace::compare("add", given)
+                          .options(options)
+                          .baseline("a", costing(clock, 300, at_first))
+                          .candidate("b", costing(clock, 300, [](const at::Tensor& x) { return at::add(x, 1); }))
+                          .run(clock);
+  CAPTURE(result.notes, unseen);
+  CHECK(result["b"].outcome == Outcome::measured);
+  CHECK(std::ranges::count(result.notes,
+                           "No more calls were made on unseen values: the baseline took none of those that were drawn "
+                           "last.") == 1);
 }
 
 TEST_CASE("many implementations share one set of large operands") {

@@ -14,6 +14,7 @@
 #include <c10/core/DefaultDtype.h>
 #include <c10/core/ScalarTypeToTypeMeta.h>
 
+#include "pace/audit/timed_outputs.hpp"
 #include "pace/base/error.hpp"
 #include "pace/compare/comparison.hpp"
 #include "pace/gate/times.hpp"
@@ -90,6 +91,37 @@ TEST_CASE("a baseline that changes an operand in its timed calls is found to hav
   // It is not to blame.
   CHECK(result["new"].outcome == Outcome::refused);
   CHECK_THAT(result["new"].message, ContainsSubstring("there is no baseline to compare with: 'old' wrong"));
+}
+
+TEST_CASE("a workspace that a timed call reshapes is a fault, which names both shapes") {
+  FakeClock clock;
+  const auto adds = [&](bool reshapes) {
+    return [&clock, reshapes, calls = 0](const at::Tensor& x, at::Tensor& workspace) mutable {
+      clock.advance(Nanoseconds(1000));
+      if (reshapes && ++calls > 200) workspace.resize_({1});
+      return at::add(x, 1);
+    };
+  };
+  const auto result = pace::compare("case", at::randn({4}), at::ones({4}))
+                          .options(many_rounds())
+                          .baseline("old", adds(false))
+                          .candidate("new", adds(true))
+                          .scratch(1)
+                          .run(clock);
+  CHECK(result["new"].outcome == Outcome::wrong);
+  CHECK_THAT(
+      result["new"].message,
+      ContainsSubstring("it changes what an operand is: restore: the input was a tensor float32 of shape [4] and "
+                        "strides [1], and is now float32 of shape [1] and strides [1]"));
+}
+
+TEST_CASE("values in outputs that are no tensors are equal bit for bit if they are of one kind") {
+  using pace::detail::same_bits;
+  CHECK(same_bits("text", "text"));
+  CHECK_FALSE(same_bits("text", "other"));
+  CHECK_FALSE(same_bits("1", 1));
+  CHECK_FALSE(same_bits(0.0, -0.0));
+  CHECK_FALSE(same_bits(at::Device("cpu"), at::Device("cpu")));  // judged by tolerances, as other kinds are
 }
 
 TEST_CASE("audits go to all sets of operands") {
