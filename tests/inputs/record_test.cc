@@ -3,15 +3,20 @@
 #include <string>
 #include <thread>
 
+#include <ATen/core/Dict.h>
+#include <ATen/core/jit_type.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
 #include <ATen/ops/_sparse_coo_tensor_unsafe.h>
 #include <ATen/ops/addmm.h>
 #include <ATen/ops/cat.h>
+#include <ATen/ops/hstack.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mul.h>
 #include <ATen/ops/native_layer_norm.h>
 #include <ATen/ops/ones.h>
 #include <ATen/ops/ones_like.h>
 #include <ATen/ops/quantize_per_tensor.h>
+#include <ATen/ops/scalar_tensor.h>
 #include <ATen/ops/silu.h>
 #include <ATen/ops/split.h>
 #include <ATen/ops/stack.h>
@@ -116,6 +121,25 @@ TEST_CASE("values are written in the words of the file format") {
   CHECK_THAT(text, ContainsSubstring("((T([2, 3], f32), T([2, 3], f32)), {'rounding_mode': 'floor'})"));
 }
 
+TEST_CASE("a number that a program gave, which LibTorch wraps in a tensor, is recorded as the number") {
+  const auto with = [](const at::Scalar& number) {
+    at::Tensor wrapped = at::scalar_tensor(number, at::TensorOptions().dtype(number.type()));
+    wrapped.unsafeGetTensorImpl()->set_wrapped_number(true);
+    const at::Tensor a = at::ones({2});
+    return record([&] { a.mul(wrapped); });
+  };
+  CHECK_THAT(with(true), ContainsSubstring("((T([2], f32), True), {})"));
+  CHECK_THAT(with(3), ContainsSubstring("((T([2], f32), 3), {})"));
+  CHECK_THAT(with(0.5), ContainsSubstring("((T([2], f32), 0.5), {})"));
+  CHECK_THAT(with(c10::complex<double>(1, -2)), ContainsSubstring("((T([2], f32), (1-2j)), {})"));
+}
+
+TEST_CASE("an operator on a list of tensors that is defined by others is recorded as these") {
+  const at::Tensor a = at::ones({2});
+  CHECK(record([&] { at::hstack({a, a}); }) ==
+        "Operator: aten.cat.default\ncnt: 1, (([T([2], f32), T([2], f32)],), {})\n");
+}
+
 TEST_CASE("views, constructors and calls with a memory format are left out; views on request are not") {
   const at::Tensor a = at::ones({2, 3});
   const auto body = [&] {
@@ -149,17 +173,30 @@ TEST_CASE("an operator without tensors in or out, or one that throws, is not rec
   CHECK_THAT(record([&] { a.neg(); }), ContainsSubstring("aten.neg.default"));  // the recorder has not lost its way
 }
 
-TEST_CASE("sparse tensors are written as ST, types without a word are skipped by name") {
+TEST_CASE("sparse tensors are written as ST, types and tensors without a word are skipped by name") {
   Recorder recorder;
   const at::Tensor indices = at::ones({2, 3}, at::kLong), values = at::ones({3});
   const at::Tensor sparse = at::_sparse_coo_tensor_unsafe(indices, values, {4, 4});
   const at::Tensor quantized = at::quantize_per_tensor(values, 0.1, 0, at::kQInt8);
   sparse.neg();
   quantized.clone();
+  at::_nested_tensor_from_tensor_list({values, values}).mul(2);
+  const at::Tensor unknown = at::scalar_tensor(2, at::TensorOptions().device(at::kMeta));
+  unknown.unsafeGetTensorImpl()->set_wrapped_number(true);
+  unknown.mul(unknown);
   const std::string text = recorder.text();
   CHECK_THAT(text, ContainsSubstring("((ST([4, 4], f32, torch.sparse_coo, False, 3),), {})"));
   CHECK_FALSE(recorder.skipped().empty());
   CHECK_THAT(recorder.skipped().at("aten.clone.default"), ContainsSubstring("QInt8"));
+  CHECK_THAT(recorder.skipped().at("aten.mul.Tensor"),
+             ContainsSubstring("Meta tensors") && !ContainsSubstring("raised from"));
+  CHECK(recorder.skipped().at("aten.mul.Scalar") == "recorded operator inputs have no word for a nested tensor");
+}
+
+TEST_CASE("a value of a kind that no operator of PyTorch's takes is named") {
+  const c10::IValue dict = c10::Dict<std::string, at::Tensor>();
+  CHECK_THROWS_WITH(pace::inputs::detail::to_value(dict, *c10::AnyType::get()),
+                    "recorded operator inputs have no word for a value of type GenericDict");
 }
 
 TEST_CASE("other threads are recorded, in one count") {

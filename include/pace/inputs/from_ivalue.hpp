@@ -51,6 +51,7 @@ namespace detail {
 [[nodiscard]] inline corpus::Value tensor_value(const at::Tensor& tensor) {
   if (!tensor.defined()) return corpus::None{};
   if (tensor.unsafeGetTensorImpl()->is_wrapped_number()) return wrapped_number(tensor);
+  if (tensor.is_nested()) throw Unsupported("recorded operator inputs have no word for a nested tensor");
   corpus::TensorSpec spec{tensor.sizes().vec(), recordable_dtype(tensor.scalar_type()), std::nullopt};
   if (tensor.layout() == c10::kStrided) {
     if (!tensor.is_contiguous()) spec.strides = tensor.strides().vec();

@@ -22,6 +22,7 @@
 #include <c10/core/DispatchKey.h>
 #include <c10/core/TensorOptions.h>
 #include <c10/util/ArrayRef.h>
+#include <c10/util/Exception.h>
 
 #include "pace/base/error.hpp"
 #include "pace/corpus/text.hpp"
@@ -192,6 +193,8 @@ inline std::unique_ptr<at::ObserverContext> on_operator_start(const at::RecordFu
     if (any_holds_tensor(inputs) && !has_unrecordable_leaf(schema, inputs)) {
       out->text = corpus::to_text(recorded_call(schema, inputs));  // now: the operator may change its inputs
     }
+  } catch (const c10::Error& error) {
+    out->recording->skip(schema, error.what_without_backtrace());
   } catch (const std::exception& error) {
     out->recording->skip(schema, error.what());
   }
