@@ -372,6 +372,15 @@ TEST_CASE(
   const auto& host = result.in_phase(pace::host_phase);
   CHECK(host["b"].judgements.at(0).verdict == pace::Verdict::failed);
   CHECK(host["c"].judgements.at(0).verdict == pace::Verdict::passed);
+  // Also where no candidate is left.
+  const auto alone = on.compare(rounds_for_verdicts())
+                         .baseline("a", on.taking(3000))
+                         .candidate("b", throws_on_host)
+                         .expect(pace::NoSlowerThan(1.05))
+                         .run(on.clock);
+  CHECK(alone["b"].outcome == Outcome::threw);
+  CHECK_THAT(alone["b"].time->median.count(), WithinRel(3000.0, 1e-9));
+  CHECK(alone.in_phase(pace::host_phase)["b"].judgements.at(0).verdict == pace::Verdict::failed);
 }
 
 TEST_CASE("a claim on the host's time is open where nothing was timed") {
