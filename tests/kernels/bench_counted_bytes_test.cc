@@ -43,7 +43,7 @@ TEST_CASE("a report has units in its second line, and numbers with commas") {
 
 TEST_CASE("the error for another kind of report names the missing part") {
   CHECK_THROWS_MATCHES(read_counts("==ERROR== no permission\n"), pace::InputError,
-                       Message("Nsight Compute's report: expected a column 'Kernel Name'; there are "));
+                       Message("Nsight Compute's report: expected a column 'Kernel Name'; there is none"));
   CHECK_THROWS_MATCHES(
       read_counts("\"ID\",\"Kernel Name\"\n"), pace::InputError,
       Message("Nsight Compute's report: expected a column 'dram__bytes_read.sum'; there are ID, Kernel Name"));
