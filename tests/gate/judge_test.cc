@@ -14,6 +14,7 @@
 #include "pace/gate/forecast.hpp"
 #include "pace/gate/judge.hpp"
 #include "pace/gate/times.hpp"
+#include "pace/result/options.hpp"
 #include "tests/gate/rows.hpp"
 
 namespace {
