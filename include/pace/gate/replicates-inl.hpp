@@ -33,6 +33,11 @@ PACE_INLINE bool Replicates::decided() const {
   });
 }
 
+PACE_INLINE bool Replicates::acceptable() const {
+  return !gates_.empty() && std::all_of(gates_.begin(), gates_.end(),
+                                        [](const ReplicatedGate& gate) { return gate.judgement.acceptable; });
+}
+
 PACE_INLINE std::size_t Replicates::index_of(const Finding& finding) {
   for (std::size_t i = 0; i < gates_.size(); ++i) {
     const Finding& known = gates_[i].first;

@@ -47,6 +47,8 @@ class Replicates {
 
   /// Returns whether every gate is proven to pass or to fail: no further process is needed.
   [[nodiscard]] bool decided() const;
+  /// Returns whether there is a gate and no gate is closed.
+  [[nodiscard]] bool acceptable() const;
 
  private:
   std::size_t index_of(const Finding& finding);
