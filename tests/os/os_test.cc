@@ -54,6 +54,11 @@ TEST_CASE("two paths are of one file, whether it is there or not") {
   CHECK_FALSE(pace::same_path(scratch / "a", scratch / "b"));
   std::filesystem::create_hard_link(scratch / "a", scratch / "b");
   CHECK(pace::same_path(scratch / "a", scratch / "b"));
+  CHECK(pace::same_path(scratch / "new/c", scratch / "./new/c"));
+  // What cannot be opened is refused where it is.
+  std::filesystem::create_symlink("loop", scratch / "loop");
+  for (const std::string& path : {scratch / "loop", scratch / std::string(300, 'n'), std::string("relative")})
+    CHECK_FALSE(pace::same_path(scratch / "a", path));
 }
 
 TEST_CASE("prints where the program that makes pages is", "[.]") { std::cout << '<' << pace::report_program() << '>'; }
@@ -96,7 +101,8 @@ TEST_CASE("a folder that cannot be made is refused for the reason of the first o
                          Message((scratch / row.folder) + ": the folder cannot be made: " + row.reason));
   }
   CHECK_FALSE(scratch.has("made"));
-  // Where nobody may make any, be it for want of permission or since all of it is read-only.
+  // Nobody may make folders there: by permission, or since it is read-only.
+  if (!std::filesystem::is_directory("/sys/kernel")) SKIP("there is no /sys");
   CHECK_THROWS_MATCHES(
       pace::NewFolders("/sys/pace/a"), pace::InputError,
       MessageMatches(ContainsSubstring("Operation not permitted") || ContainsSubstring("Read-only file system") ||

@@ -31,8 +31,8 @@ class NewFolders {
         continue;
       }
       reason = errno;
-      // An existing folder may have another reason than EEXIST, such as a file system that is read-only. Those below
-      // one that is missing would fail for want of it.
+      // For a folder that exists, mkdir() may give another error than EEXIST, as on a read-only file system. Below the
+      // first one that is missing, all would fail with ENOENT.
       if (::access(place.c_str(), F_OK) != 0) break;
     }
     struct stat info{};

@@ -3,7 +3,8 @@
 
 #include <sys/stat.h>
 
-#include <filesystem>
+#include <cstdlib>
+#include <memory>
 #include <string>
 
 namespace pace {
@@ -20,13 +21,24 @@ namespace pace {
   return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 && same_file(first, second);
 }
 
-/// Returns whether a file that is written under one path would be that of the other, whether it exists yet or not.
-/// Throws std::filesystem::filesystem_error, such as for a path through a loop of links.
+namespace detail {
+
+/// Returns the one spelling of a path, of which the end need not exist yet.
+[[nodiscard]] inline std::string place_of(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  if (real) return real.get();
+  const auto slash = path.rfind('/');
+  if (slash == 0 || path == ".") return path;
+  if (slash == std::string::npos) return place_of(".") + '/' + path;
+  return place_of(path.substr(0, slash)) + path.substr(slash);
+}
+
+}  // namespace detail
+
+/// Returns whether a file that is written under one path would be that of the other, whether it exists yet or not. A
+/// link to nothing counts as a file of its own.
 [[nodiscard]] inline bool same_path(const std::string& one, const std::string& other) {
-  const auto place = [](const std::string& path) {
-    return std::filesystem::weakly_canonical(std::filesystem::absolute(path));
-  };
-  return same_file(one, other) || place(one) == place(other);
+  return same_file(one, other) || detail::place_of(one) == detail::place_of(other);
 }
 
 }  // namespace pace
