@@ -13,17 +13,20 @@
 #include "pace/os/bazel.hpp"
 #include "pace/os/unfinished.hpp"
 
-// The runtime libraries write coverage counts by these when a program ends; null in other programs.
+// The runtime libraries of GCC, of Clang's --coverage and of its -fprofile-instr-generate write coverage counts by
+// these when a program ends; null in other programs.
 extern "C" {
 __attribute__((weak)) void __gcov_exit();               // NOLINT(bugprone-reserved-identifier)
+__attribute__((weak)) void __gcov_dump();               // NOLINT(bugprone-reserved-identifier)
 __attribute__((weak)) int __llvm_profile_write_file();  // NOLINT(bugprone-reserved-identifier)
 }
 
 namespace pace::detail {
 
-/// Writes the coverage counts of a program that has any.
+/// Writes the coverage counts, if there are any, of the program or shared library that holds this function.
 inline void write_coverage() {
   if (&__gcov_exit != nullptr) __gcov_exit();
+  if (&__gcov_dump != nullptr) __gcov_dump();
   if (&__llvm_profile_write_file != nullptr) (void)__llvm_profile_write_file();
 }
 
