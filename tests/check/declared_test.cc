@@ -2,11 +2,13 @@
 #include "pace/check/declared.hpp"
 
 #include <ATen/core/Dict.h>
+#include <ATen/ops/_nested_tensor_from_tensor_list.h>
 #include <ATen/ops/arange.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/complex.h>
 #include <ATen/ops/eye.h>
 #include <ATen/ops/ones.h>
+#include <ATen/ops/quantize_per_tensor.h>
 #include <ATen/ops/rand.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
@@ -124,6 +126,17 @@ TEST_CASE("signs belong to whole vectors, which are columns, or rows if only the
         "output: expected layout strided, got sparse COO");
   CHECK(outputs_match(turn, at::complex(turn, turn), by(Method::sign_free)).message ==
         "output: expected dtype float64, got complex128");
+  CHECK_THAT(outputs_match(turn, at::_nested_tensor_from_tensor_list({turn, turn}), by(Method::sign_free)).message,
+             ContainsSubstring("got [nested]"));
+  // Forms that are allowed to differ are compared by their values.
+  auto loose = by(Method::sign_free);
+  loose.check_layout = loose.check_dtype = false;
+  for (const auto& same :
+       {turn.to_sparse(), turn.to_sparse_csr(), at::quantize_per_tensor(turn.to(at::kFloat), 0.2, 0, at::kQInt8)}) {
+    CAPTURE(same.toString());
+    CHECK(outputs_match(turn, same, loose).correct);
+    CHECK_FALSE(outputs_match(turn.mul(2), same, loose).correct);
+  }
   // A list of numbers has no vectors, and neither has a sparse matrix.
   CHECK(outputs_match(turn.to_sparse(), turn.to_sparse(), by(Method::sign_free)).correct);
   CHECK_FALSE(outputs_match(doubles({1, 2}), doubles({-1, -2}), by(Method::sign_free)).correct);

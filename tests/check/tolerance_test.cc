@@ -32,6 +32,7 @@ TEST_CASE("NaN, infinities and fillers do not count") {
   CHECK(typical_magnitude(floats({inf})) == 0);
   CHECK(typical_magnitude(floats({-448, -448, -448, 192}).to(at::kFloat8_e4m3fn)) == 128);
   CHECK(typical_magnitude(floats({-240, -240, -240, 64}).to(at::kFloat8_e4m3fnuz)) == 64);
+  CHECK(typical_magnitude(floats({65536, 65536, 65536}).to(at::kFloat8_e8m0fnu)) == 65536);
   CHECK(typical_magnitude(floats({-57344, -57344, -57344, 64}).to(at::kFloat8_e5m2)) == 64);
 }
 

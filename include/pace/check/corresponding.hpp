@@ -203,17 +203,18 @@ class RowPairs {
   const auto vectors = vectors_among(es, options);
   at::Tensor products;
   for (const auto& each : vectors) {
-    if (each.output >= es.size() || es[each.output].sizes() != as[each.output].sizes() ||
-        !metadata_problem(es[each.output], as[each.output], options).empty())
-      return actual;
-    const at::Tensor one = products_of_vectors(es[each.output], as[each.output], each.dim);
+    if (each.output >= es.size()) return actual;
+    const at::Tensor &e = es[each.output], &a = as[each.output];
+    if (a.is_nested() || e.sizes() != a.sizes() || !metadata_problem(e, a, options).empty()) return actual;
+    const at::Tensor one = products_of_vectors(strided(e), strided(a), each.dim);
     if (products.defined() && products.sizes() != one.sizes()) return actual;
     products = products.defined() ? products.add(one) : one;
   }
   Replacements turned;
   for (const auto& each : vectors) {
     const at::Tensor negative = products.lt(0).unsqueeze(each.dim == -1 ? -2 : -1);
-    turned.add(as[each.output], as[each.output].neg().where(negative, as[each.output]));
+    const at::Tensor values = strided(as[each.output]);
+    turned.add(as[each.output], values.neg().where(negative, values));
   }
   return with_clones(actual, turned);
 }

@@ -57,7 +57,8 @@ constexpr Precision precision_of_real(double rtol, double atol) {
   // One step of the type, since a correct result may be rounded up or down.
   if (dtype == at::kFloat8_e4m3fn || dtype == at::kFloat8_e4m3fnuz)
     return {0x1p-3, single, 0x1p-9, dtype == at::kFloat8_e4m3fn ? 448.0 : 240.0, 0x1p-3, 0x1p-9};
-  if (c10::isFloat8Type(dtype)) return {0x1p-2, single, 0x1p-16, 57344, 0x1p-2, 0x1p-16};
+  if (c10::isFloat8Type(dtype))
+    return {0x1p-2, single, 0x1p-16, dtype == at::kFloat8_e8m0fnu ? 0x1p127 : 57344.0, 0x1p-2, 0x1p-16};
   return {0, 0, 0, 0, 0, 0};
 }
 
