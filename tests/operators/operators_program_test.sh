@@ -260,7 +260,7 @@ run --inp-file "$work/"$'na\xefve.txt' --json "$work/naive.json"; succeeds; says
 run --inp-file "$work/"$'na\xefve.txt' --json "$work/naive.json" --resume; succeeds
 says "1 results of an earlier run are kept"
 run --inp-file "$work/"$'na\xefve.txt' --json "$work/naive.json" --resume --save-baseline "$work/stored.json"; refuses
-says "--resume: does not go with --baseline and --save-baseline; expected one of them"
+says "--resume: does not go with --baseline or --save-baseline; expected it without these"
 
 case="--case: that one alone"
 run --case 'aten.relu.default[0]' --inp-file "$work/two.txt"; succeeds; says "1 case, 2 implementations: 2 measured"

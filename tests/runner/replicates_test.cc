@@ -242,7 +242,7 @@ TEST_CASE("a row that no process reached is not forgotten, nor an undecided one 
   std::remove(path.c_str());
 }
 
-TEST_CASE("a claim that no process measured is told by its case, its implementation and what was claimed") {
+TEST_CASE("a claim that a process has not measured is told by case, implementation and what was claimed") {
   pace::runner::detail::Left left;
   left.open = {{"case", "mine", "speed-up of at least 1.20x", false}, {"case", "other", "time of at most 1.02x", true}};
   pace::runner::detail::Rest rest;

@@ -52,13 +52,15 @@ class DryRunReporter final : public Catch::StreamingReporterBase {
   /// Enters an assertion that did not hold, an exception, or a skipped test case.
   void assertionEnded(const Catch::AssertionStats& stats) override {
     const auto& assertion = stats.assertionResult;
-    // Catch2 finds a skip fine.
+    // isOk() is true for a skip.
     const bool is_skip = assertion.getResultType() == Catch::ResultWas::ExplicitSkip;
     if (assertion.isOk() && !is_skip) return;
     const std::string test = "the test case '" + report::printable(currentTestCaseInfo->name) + '\'';
     const bool has_listed = listed() > listed_before_;
     if (is_skip) {
-      found.notes.push_back(test + " is skipped: " + report::printable(std::string(assertion.getMessage())));
+      std::string note = test + " is skipped: " + report::printable(std::string(assertion.getMessage()));
+      // Once for all sections and generated values.
+      if (found.notes.empty() || found.notes.back() != note) found.notes.push_back(std::move(note));
     } else if (const std::string reason = std::exchange(passed_over, "");
                !reason.empty() && !goes_on_after(assertion)) {
       found.notes.push_back(

@@ -35,7 +35,7 @@ class ReadyMadeReporter final : public Catch::StreamingReporterBase {
     m_stream << "No test cases matched '" << filter << "'\n";
   }
   /// Prints an assertion unless it passed; with Catch2's --success those that passed, too. A signal that ends the
-  /// program is such an assertion.
+  /// program comes as a failed assertion.
   void assertionEnded(const Catch::AssertionStats& stats) override {
     const auto& assertion = stats.assertionResult;
     const auto type = assertion.getResultType();

@@ -230,7 +230,7 @@ class ReplicateProcesses {
       add(each.comparison);
       run_.err << "pace: "
                << report::printable('\'' + each.comparison + "': '" + each.implementation + "': " + each.expectation +
-                                    " is not proven: no process measured it")
+                                    " is not proven: a process has not measured it")
                << '\n'
                << std::flush;
     }

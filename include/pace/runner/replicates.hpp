@@ -64,8 +64,8 @@ class Rest {
   }
 
   /// Adds all implementations, the `gates`, and the gates without figures to `account`. An implementation that no
-  /// process measured is unreached. Returns the gates without figures that are not left open: claims that no process
-  /// measured.
+  /// process measured is unreached. Returns the gates without figures that are not left open: claims that a
+  /// process has not measured.
   [[nodiscard]] std::vector<OpenQuestion> tell(RunAccount& account,
                                                const std::vector<gate::ReplicatedGate>& gates) const {
     for (const auto& [name, measured] : rows_) account.add_outcome(measured ? Outcome::measured : Outcome::unreached);

@@ -111,7 +111,7 @@ inline void resume(Continuation& continuation, const SessionOptions& options, co
   if (options.json.empty())
     throw InputError({}, "--resume: expected --json FILE beside it, the result file of the run to go on from");
   if (!options.baseline.compare_with.empty() || !options.baseline.save.empty())
-    throw InputError({}, "--resume: does not go with --baseline and --save-baseline; expected one of them");
+    throw InputError({}, "--resume: does not go with --baseline or --save-baseline; expected it without these");
   const std::string path = output_path(options.json);
   auto results = results_to_resume(path, configuration);
   errors << "pace: " << path << ": " << std::to_string(results.size()) << " results of an earlier run are kept\n"
