@@ -9,7 +9,8 @@
 #include <catch2/reporters/catch_reporter_event_listener.hpp>
 #include <catch2/reporters/catch_reporter_registrars.hpp>
 
-// LibTorch's logging has a CHECK of its own, which ends the program. Included here, it leaves CHECK as Catch2 has it.
+// LibTorch's logging has a CHECK of its own, which ends the program. Included here first, it leaves CHECK as Catch2 has
+// it.
 #pragma push_macro("CHECK")
 #include <c10/util/Logging.h>
 #pragma pop_macro("CHECK")

@@ -220,7 +220,7 @@ class Comparison {
     return *this;
   }
   /// Adds the sentences that `notes` returns once all calls are made, such as the choice of an autotuner. If it
-  /// throws, a note says so.
+  /// throws, whatever it is, a note says so.
   Comparison& late_notes(std::function<std::vector<std::string>()> notes) {
     if (notes == nullptr) detail::complain_of_null(plan_, "the function of late_notes()");
     plan_.late_notes.push_back(std::move(notes));
