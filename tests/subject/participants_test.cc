@@ -104,15 +104,21 @@ TEST_CASE("when memory runs out for copies, no participant stays pending and kno
   for (const std::size_t index : {0, 1, 2}) CHECK_FALSE(participants.pending(index));
 }
 
+/// Returns what `handler` returns while `exception` is being handled.
+template <class Exception, class Handler>
+auto handle(const Exception& exception, const Handler& handler) {
+  try {
+    throw exception;
+  } catch (...) {
+    return handler();
+  }
+}
+
 TEST_CASE("participants: of exceptions, those that concern an implementation, the device or memory are entered alone") {
   auto participants = all_admitted();
   pace::test::FakeClock clock;
   const auto enter = [&](const auto& exception) {
-    try {
-      throw exception;
-    } catch (...) {
-      pace::detail::enter_exception(clock, participants);
-    }
+    handle(exception, [&] { pace::detail::enter_exception(clock, participants); });
   };
   enter(pace::detail::ImplementationThrew(0, {.message = "out of luck"}));
   CHECK(participants.remaining() == Indices{1, 2});
@@ -125,11 +131,9 @@ TEST_CASE("participants: beside the rounds, too, an exception that no implementa
   auto participants = all_admitted();
   pace::test::FakeClock clock;
   const auto enter = [&](const auto& exception) {
-    try {
-      throw exception;
-    } catch (...) {
+    return handle(exception, [&] {
       return pace::detail::enter_exception_beside_rounds(clock, "after the rounds: ", participants);
-    }
+    });
   };
   CHECK_THROWS_AS(enter(pace::Error("the clock is broken")), pace::Error);
   CHECK(entered(participants).implementations[0].outcome == Outcome::measured);
